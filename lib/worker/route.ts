@@ -1,0 +1,74 @@
+/**
+ * The form of the Worker's routes. Each file in `routes/` exports an array of them.
+ *
+ * @module
+ */
+
+import type { Budget } from "../budget.ts";
+import type { Clock, Random } from "../clock.ts";
+import type { Kv } from "../kv/kv.ts";
+import type { EdgeCache } from "../views/edge_cache.ts";
+import type { WaitUntil } from "../wait_until.ts";
+import type { Env } from "./env.ts";
+
+/** What a handler gets. */
+export interface RouteContext {
+  /** The request. */
+  readonly request: Request;
+  /** Its address, parsed. */
+  readonly url: URL;
+  /** The named parts of the route's path, decoded. */
+  readonly params: Readonly<Record<string, string>>;
+  /** Bindings and settings. */
+  readonly env: Env;
+  /** The execution context; call `waitUntil` as a method. */
+  readonly ctx: WaitUntil;
+  /** The namespace, where one is bound. */
+  readonly kv: Kv | undefined;
+  /** This data centre's cache, where there is one. */
+  readonly edgeCache: EdgeCache | null;
+  /** The data centre's name, for example `LHR`. */
+  readonly colo: string;
+  /** Time. */
+  readonly clock: Clock;
+  /** Chance. */
+  readonly random: Random;
+  /** The ledger of KV operations. */
+  readonly budget: Budget;
+  /**
+   * An object of this isolate, made once by `make` and kept under `name`: where a route keeps its
+   * `RateLimiter`, `Feed` and the like.
+   */
+  once<T>(name: string, make: () => T): T;
+}
+
+/** One route. A path with other methods only is answered 405 with `Allow`. */
+export interface Route {
+  /** The method; `HEAD` is served by the `GET` route. */
+  readonly method: "GET" | "POST" | "DELETE";
+  /** An exact path; a part that starts with `:` matches any one segment, as in `/api/chat/:thread`. */
+  readonly path: string;
+  /** Answers. What it throws is answered 500 with a JSON error and reported. */
+  handle(context: RouteContext): Response | Promise<Response>;
+}
+
+/**
+ * A JSON error answer: `{ "error": { "code", "message" } }`.
+ *
+ * @param status The HTTP status.
+ * @param code A stable name in camelCase.
+ * @param message What was wrong and what is wanted.
+ * @param headers More headers.
+ * @returns The response.
+ */
+export function errorResponse(
+  status: number,
+  code: string,
+  message: string,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
+  return Response.json({ error: { code, message } }, {
+    status,
+    headers: { "cache-control": "no-store", ...headers },
+  });
+}
