@@ -22,4 +22,6 @@ export const systemClock: Clock = {
 };
 
 /** The runtime's own source of chance. */
-export const systemRandom: Random = () => Math.random();
+export function systemRandom(): number {
+  return Math.random();
+}
