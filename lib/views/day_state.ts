@@ -1,0 +1,314 @@
+/**
+ * What one data centre knows of one day: a merge-by-maximum structure that isolates share through the
+ * edge cache.
+ *
+ * A day has shards, one for each key in KV. Normally there is one; a new one begins when an isolate
+ * finds nothing in the cache and remembers nothing itself, so what an evicted entry had already stored
+ * is never read back, never overwritten and never counted again. A shard has parts, one for each
+ * isolate that counts into it. Only that isolate ever adds to its part, so of two copies of a part the
+ * one that has seen more is the later one: copies can be merged in any order, any number of times,
+ * and the sum never exceeds what was counted.
+ *
+ * @module
+ */
+
+import {
+  addTally,
+  countsOf,
+  emptyTally,
+  eventsOf,
+  parseJson,
+  parseTally,
+  type Tally,
+} from "./tally.ts";
+import type { NetworkView } from "./network.ts";
+
+/** How long an isolate adds to a part it has not pushed; afterwards it begins a new one. */
+export const PART_OPEN_MS = 30 * 60_000;
+/** How long a part must have been silent before it is folded; longer than any isolate adds to it. */
+const PART_CLOSED_MS = 2 * PART_OPEN_MS;
+/** Parts of a shard above which silent ones are folded together. */
+const PARTS_MAX = 40;
+
+/** What one isolate has counted into a shard. */
+export interface Part {
+  /** The counts so far. */
+  readonly tally: Tally;
+  /** When the isolate last pushed it, in milliseconds. */
+  at: number;
+  /** KV writes that the isolate has tried for the shard. */
+  writes: number;
+  /** Those of them that it tried after the shard's day was over. */
+  late: number;
+}
+
+/** One key in KV, as the data centre knows it. */
+export interface Shard {
+  /** The last segment of the key: the data centre and a random suffix. */
+  readonly id: string;
+  /** When the shard began, in milliseconds; the oldest shard takes the new parts. */
+  readonly born: number;
+  /** Parts by their isolate's name. */
+  readonly parts: Map<string, Part>;
+  /** Names of the parts that `base` holds; their copies elsewhere are void. */
+  readonly folded: Set<string>;
+  /** The sum of the folded parts. */
+  base: Part;
+  /** Events that KV is known to hold. */
+  storedEvents: number;
+  /** Views that KV is known to hold. */
+  storedTotal: number;
+  /** When it was last stored, in milliseconds. */
+  storedAt: number;
+}
+
+/** One data centre's knowledge of one day. */
+export interface DayState {
+  /** The day, `YYYY-MM-DD`. */
+  readonly day: string;
+  /** Shards by id. */
+  readonly shards: Map<string, Shard>;
+  /** What the last listing told of the whole network. */
+  network: NetworkView | undefined;
+  /** Until when somebody is at storing, in milliseconds. */
+  leaseUntil: number;
+  /** The isolate that is. */
+  leaseBy: string;
+  /** Before when KV is not to be asked again, in milliseconds. */
+  blockedUntil: number;
+  /** Refusals in a row, of KV or of the pacing. */
+  refusals: number;
+}
+
+/**
+ * Makes the state of a day of which nothing is known.
+ *
+ * @param day The day.
+ * @returns The state.
+ */
+export function emptyDay(day: string): DayState {
+  return {
+    day,
+    shards: new Map(),
+    network: undefined,
+    leaseUntil: 0,
+    leaseBy: "",
+    blockedUntil: 0,
+    refusals: 0,
+  };
+}
+
+function emptyPart(at: number): Part {
+  return { tally: emptyTally(), at, writes: 0, late: 0 };
+}
+
+/**
+ * Makes a shard that holds nothing yet.
+ *
+ * @param id The last segment of its key.
+ * @param born When it began, in milliseconds.
+ * @returns The shard.
+ */
+export function emptyShard(id: string, born: number): Shard {
+  return {
+    id,
+    born,
+    parts: new Map(),
+    folded: new Set(),
+    base: emptyPart(0),
+    storedEvents: 0,
+    storedTotal: 0,
+    storedAt: 0,
+  };
+}
+
+/**
+ * Opens a part in a shard.
+ *
+ * @param shard The shard.
+ * @param name The part's name, never used before.
+ * @param now The time, in milliseconds.
+ * @returns The part.
+ */
+export function openPart(shard: Shard, name: string, now: number): Part {
+  const part = emptyPart(now);
+  shard.parts.set(name, part);
+  return part;
+}
+
+/**
+ * The sum of a shard.
+ *
+ * @param shard The shard.
+ * @returns Its counts, its writes and its late writes.
+ */
+export function sumShard(shard: Shard): Omit<Part, "at"> {
+  const sum = emptyPart(0);
+  for (const part of [shard.base, ...shard.parts.values()]) {
+    addTally(sum.tally, part.tally);
+    sum.writes += part.writes;
+    sum.late += part.late;
+  }
+  return sum;
+}
+
+/**
+ * The shard that takes new parts: the oldest, so that copies agree.
+ *
+ * @param state The day.
+ * @returns The shard, or `undefined` where there is none yet.
+ */
+export function primaryShard(state: DayState): Shard | undefined {
+  let first: Shard | undefined;
+  for (const shard of state.shards.values()) {
+    if (!first || shard.born < first.born || (shard.born === first.born && shard.id < first.id)) {
+      first = shard;
+    }
+  }
+  return first;
+}
+
+function mergePart(mine: Part | undefined, theirs: Part): Part {
+  if (!mine) return theirs;
+  // The object that this isolate counts into must stay the same one, so it is kept on a tie.
+  const later = eventsOf(theirs.tally) > eventsOf(mine.tally) ? theirs : mine;
+  later.at = Math.max(mine.at, theirs.at);
+  later.writes = Math.max(mine.writes, theirs.writes);
+  later.late = Math.max(mine.late, theirs.late);
+  return later;
+}
+
+function mergeShard(mine: Shard, theirs: Shard): void {
+  const takeTheirs = theirs.folded.size > mine.folded.size ||
+    (theirs.folded.size === mine.folded.size &&
+      eventsOf(theirs.base.tally) > eventsOf(mine.base.tally));
+  if (takeTheirs) {
+    // A base is taken whole: the sum of two would count what both hold twice.
+    mine.base = theirs.base;
+    mine.folded.clear();
+    for (const name of theirs.folded) mine.folded.add(name);
+    for (const name of theirs.folded) mine.parts.delete(name);
+  }
+  for (const [name, part] of theirs.parts) {
+    if (!mine.folded.has(name)) mine.parts.set(name, mergePart(mine.parts.get(name), part));
+  }
+  if (theirs.storedAt > mine.storedAt) {
+    mine.storedEvents = theirs.storedEvents;
+    mine.storedTotal = theirs.storedTotal;
+    mine.storedAt = theirs.storedAt;
+  }
+}
+
+/**
+ * Merges another copy of a day into this one, by maximum. Idempotent and order-independent.
+ *
+ * @param mine What is changed.
+ * @param theirs The other copy; its parts may become this one's.
+ */
+export function mergeDay(mine: DayState, theirs: DayState): void {
+  for (const [id, shard] of theirs.shards) {
+    const known = mine.shards.get(id);
+    if (known) mergeShard(known, shard);
+    else mine.shards.set(id, shard);
+  }
+  if (theirs.network && theirs.network.at > (mine.network?.at ?? 0)) mine.network = theirs.network;
+  if (theirs.blockedUntil > mine.blockedUntil) mine.refusals = theirs.refusals;
+  if (theirs.leaseUntil > mine.leaseUntil) {
+    mine.leaseUntil = theirs.leaseUntil;
+    mine.leaseBy = theirs.leaseBy;
+  }
+  mine.blockedUntil = Math.max(mine.blockedUntil, theirs.blockedUntil);
+}
+
+/**
+ * Folds parts that have been silent for long, so that a busy day stays small.
+ *
+ * @param state The day.
+ * @param now The time, in milliseconds.
+ */
+export function foldParts(state: DayState, now: number): void {
+  for (const shard of state.shards.values()) {
+    if (shard.parts.size <= PARTS_MAX) continue;
+    for (const [name, part] of shard.parts) {
+      if (now - part.at < PART_CLOSED_MS) continue;
+      const base = shard.base;
+      addTally(base.tally, part.tally);
+      base.writes += part.writes;
+      base.late += part.late;
+      shard.parts.delete(name);
+      shard.folded.add(name);
+    }
+  }
+}
+
+/** A part as JSON: `[at, writes, late, counts]`. */
+type PartJson = [number, number, number, unknown];
+
+function partJson(part: Part): PartJson {
+  return [part.at, part.writes, part.late, countsOf(part.tally)];
+}
+
+function parsePart(value: unknown): Part | undefined {
+  if (!Array.isArray(value)) return undefined;
+  const [at, writes, late, counts] = value;
+  const tally = parseTally(counts);
+  if (!tally || ![at, writes, late].every(Number.isSafeInteger)) return undefined;
+  return { at, writes, late, tally };
+}
+
+/**
+ * Writes a day as text for the edge cache.
+ *
+ * @param state The day.
+ * @returns JSON.
+ */
+export function encodeDay(state: DayState): string {
+  return JSON.stringify({
+    v: 1,
+    ...state,
+    shards: [...state.shards.values()].map((shard) => ({
+      ...shard,
+      base: partJson(shard.base),
+      folded: [...shard.folded],
+      parts: [...shard.parts].map(([name, part]) => [name, partJson(part)]),
+    })),
+  });
+}
+
+// deno-lint-ignore no-explicit-any -- foreign data; every field is checked below
+function parseShard(value: any): Shard | undefined {
+  const base = parsePart(value?.base);
+  if (!base || typeof value.id !== "string") return undefined;
+  if (!Array.isArray(value.parts) || !Array.isArray(value.folded)) return undefined;
+  const numbers = [value.born, value.storedEvents, value.storedTotal, value.storedAt];
+  if (!numbers.every(Number.isSafeInteger)) return undefined;
+  const parts = new Map<string, Part>();
+  for (const entry of value.parts) {
+    const part = parsePart(entry?.[1]);
+    if (!part) return undefined;
+    parts.set(String(entry[0]), part);
+  }
+  return { ...value, base, parts, folded: new Set<string>(value.folded.map(String)) };
+}
+
+/**
+ * Reads a day from the edge cache. Never throws.
+ *
+ * @param text What the cache gave.
+ * @param day The day that is wanted.
+ * @returns The day, or `undefined` where the text is none, or another day's.
+ */
+export function decodeDay(text: string | undefined, day: string): DayState | undefined {
+  // deno-lint-ignore no-explicit-any -- foreign data; every field is checked
+  const value = parseJson(text) as any;
+  if (value?.v !== 1 || value.day !== day || !Array.isArray(value.shards)) return undefined;
+  const shards = new Map<string, Shard>();
+  for (const entry of value.shards) {
+    const shard = parseShard(entry);
+    if (!shard) return undefined;
+    shards.set(shard.id, shard);
+  }
+  const { network, leaseUntil, leaseBy, blockedUntil, refusals } = value;
+  if (![leaseUntil, blockedUntil, refusals].every(Number.isSafeInteger)) return undefined;
+  return { day, shards, network, leaseUntil, leaseBy: String(leaseBy), blockedUntil, refusals };
+}

@@ -1,0 +1,136 @@
+/**
+ * The stored form of a shard: key, value and metadata.
+ *
+ * @module
+ */
+
+import type { Kv, KvListKey } from "../kv/kv.ts";
+import { capTally, countsOf, parseJson, parseTally, type Tally } from "./tally.ts";
+
+/** How long a shard is kept, in seconds. Roll-ups need it for three days after its day. */
+export const SHARD_TTL_SECONDS = 8 * 86_400;
+/** Pages of a listing that are read at most. */
+const PAGES_MAX = 4;
+
+/** What a listing tells of a shard without reading it. At most 1,024 bytes as JSON. */
+export interface ShardMetadata {
+  /** The format's version. */
+  readonly v: 1;
+  /** Views. */
+  readonly total: number;
+  /** KV writes tried for this key. */
+  readonly writes: number;
+  /** KV writes that its data centre tried on that day for days before. */
+  readonly late: number;
+  /** When it was written, in seconds since the Unix epoch. */
+  readonly at: number;
+  /** How many late writes its data centre expects of the whole network that day. */
+  readonly finals: number;
+  /** Other KV writes of that data centre on that day, by purpose. */
+  readonly other?: Readonly<Record<string, number>>;
+}
+
+/** A shard as a listing shows it. */
+export interface ListedShard {
+  /** The whole key. */
+  readonly key: string;
+  /** The day, `YYYY-MM-DD`. */
+  readonly day: string;
+  /** The writer: the key's last segment. */
+  readonly writer: string;
+  /** Its metadata; `undefined` where it is damaged. */
+  readonly metadata: ShardMetadata | undefined;
+}
+
+/**
+ * The key of a shard.
+ *
+ * @param day The day, `YYYY-MM-DD`.
+ * @param writer The writer, for example `LHR-k3j9ax`.
+ * @returns `views:<day>:<writer>`.
+ */
+export function shardKey(day: string, writer: string): string {
+  return `views:${day}:${writer}`;
+}
+
+/**
+ * The data centre of a writer.
+ *
+ * @param writer The writer, for example `LHR-k3j9ax`.
+ * @returns The data centre, for example `LHR`.
+ */
+export function coloOf(writer: string): string {
+  const end = writer.lastIndexOf("-");
+  return end < 0 ? writer : writer.slice(0, end);
+}
+
+/**
+ * Writes a shard's value.
+ *
+ * @param tally What it counts.
+ * @param keysMax Keys kept in each of paths and referrers.
+ * @returns JSON.
+ */
+export function encodeShard(tally: Tally, keysMax?: number): string {
+  return JSON.stringify({ v: 1, ...countsOf(capTally(tally, keysMax)) });
+}
+
+/**
+ * Reads a shard's value. Never throws.
+ *
+ * @param text What was stored.
+ * @returns The counts, or `undefined` where the value is damaged.
+ */
+export function decodeShard(text: string | null): Tally | undefined {
+  return parseTally(parseJson(text));
+}
+
+function parseMetadata(value: unknown): ShardMetadata | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const { total, writes, late = 0, at, finals = 0, other } = value as Partial<ShardMetadata>;
+  const numbers = [total, writes, late, at, finals];
+  if (!numbers.every((n) => Number.isSafeInteger(n) && Number(n) >= 0)) return undefined;
+  const use = typeof other === "object" && other !== null &&
+      Object.values(other).every(Number.isSafeInteger)
+    ? { other }
+    : {};
+  return { v: 1, total, writes, late, at, finals, ...use } as ShardMetadata;
+}
+
+function listed({ name, metadata }: KvListKey): ListedShard | undefined {
+  const [kind, day, writer, ...rest] = name.split(":");
+  if (kind !== "views" || !day || !writer || rest.length > 0) return undefined;
+  return { key: name, day, writer, metadata: parseMetadata(metadata) };
+}
+
+/**
+ * Lists shards. One list for each 1,000 of them, at most four.
+ *
+ * @param kv The store.
+ * @param day The day, or `undefined` for all days that still have shards.
+ * @param onList Called before each list.
+ * @returns The shards, in the order of their keys, and whether these are all.
+ */
+export async function listShards(
+  kv: Kv,
+  day?: string,
+  onList?: () => void,
+): Promise<{ shards: ListedShard[]; complete: boolean }> {
+  const prefix = day === undefined ? "views:" : `views:${day}:`;
+  const shards: ListedShard[] = [];
+  let cursor: string | undefined;
+  for (let page = 0; page < PAGES_MAX; page++) {
+    onList?.();
+    // deno-lint-ignore no-await-in-loop -- each page needs the cursor of the one before
+    const answer = await kv.list(cursor === undefined ? { prefix } : { prefix, cursor });
+    for (const key of answer.keys) {
+      const shard = listed(key);
+      if (shard) shards.push(shard);
+    }
+    if (answer.list_complete) return { shards, complete: true };
+    // A blank or repeated cursor would lead nowhere.
+    if (!answer.cursor || answer.cursor === cursor) break;
+    cursor = answer.cursor;
+  }
+  return { shards, complete: false };
+}
