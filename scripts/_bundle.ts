@@ -1,0 +1,85 @@
+/**
+ * Bundles a module as the Worker is bundled: one minified ES module, `isbot` included.
+ *
+ * @module
+ */
+import { build, type BuildOptions, type Metafile, type Plugin, stop } from "esbuild";
+import { fromFileUrl, ROOT } from "./_paths.ts";
+import { gzipSync } from "node:zlib";
+
+/** A bundle in memory. */
+export interface Bundle {
+  /** The module's text, as bytes. */
+  readonly code: Uint8Array;
+  /** Size as it is, in bytes. */
+  readonly bytes: number;
+  /** Size as it travels, in bytes. */
+  readonly gzipBytes: number;
+  /** What went into it, the largest first. */
+  readonly inputs: readonly { readonly path: string; readonly bytes: number }[];
+}
+
+/** Finds npm packages where Deno keeps them, so that no `node_modules` is needed. */
+const denoPackages: Plugin = {
+  name: "deno-packages",
+  setup({ onResolve }) {
+    onResolve({ filter: /^[a-z@]/ }, async ({ path, kind }) => {
+      if (kind === "entry-point" || path.startsWith("cloudflare:")) return undefined;
+      let url = import.meta.resolve(path);
+      if (!url.startsWith("file:")) {
+        await import(path);
+        url = import.meta.resolve(path);
+      }
+      return { path: fromFileUrl(url) };
+    });
+  },
+};
+
+/** Options that build, dev and the size gate share. */
+export const BUNDLE_OPTIONS = {
+  absWorkingDir: ROOT,
+  bundle: true,
+  charset: "utf8",
+  external: ["cloudflare:*"],
+  format: "esm",
+  legalComments: "none",
+  logLevel: "silent",
+  metafile: true,
+  minify: true,
+  platform: "neutral",
+  plugins: [denoPackages],
+  target: "es2022",
+  write: false,
+} as const satisfies BuildOptions;
+
+/**
+ * Bundles an entry module. Call `stop()` when no more bundles are wanted.
+ *
+ * @param entry The module's path, relative to the repository.
+ * @returns The bundle.
+ * @throws {Error} If something cannot be resolved or parsed; the message names place and cause.
+ */
+export async function bundle(entry: string): Promise<Bundle> {
+  const { outputFiles, metafile } = await build({ ...BUNDLE_OPTIONS, entryPoints: [entry] });
+  const [file] = outputFiles;
+  if (!file) throw new Error(`Bundle of "${entry}" is empty`);
+  return {
+    code: file.contents,
+    bytes: file.contents.length,
+    gzipBytes: gzipSync(file.contents).length,
+    inputs: inputsOf(metafile),
+  };
+}
+
+/** Bytes that each source file contributed, the largest first. */
+function inputsOf({ outputs }: Metafile): Bundle["inputs"] {
+  return Object.values(outputs)
+    .flatMap(({ inputs }) => Object.entries(inputs))
+    .map(([path, { bytesInOutput }]) => ({
+      path: path.replace(/^.*\/(isbot)\/[^/]+\//, "npm:$1/"),
+      bytes: bytesInOutput,
+    }))
+    .sort((a, b) => b.bytes - a.bytes);
+}
+
+export { stop };

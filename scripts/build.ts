@@ -1,0 +1,68 @@
+/**
+ * `deno task build`: bundles the Worker to `dist/worker.js`.
+ *
+ * @module
+ */
+import { bundle, stop } from "./_bundle.ts";
+import { ROOT } from "./_paths.ts";
+import { table } from "./_table.ts";
+
+const ENTRY = "lib/worker/entry.ts";
+const OUTPUT = "dist/worker.js";
+const INPUTS_SHOWN = 12;
+
+const HELP = `Bundle the Worker to ${OUTPUT}: one minified file, the bytes that are deployed.
+
+Usage: deno task build [--quiet]
+
+Options:
+  --quiet  Print the sizes only, not what went in
+  --help   Print this
+`;
+
+/**
+ * Bundles the Worker and writes it.
+ *
+ * @param options `quiet` leaves out the table of sources.
+ */
+export async function buildWorker({ quiet = false }: { quiet?: boolean } = {}): Promise<void> {
+  const { code, bytes, gzipBytes, inputs } = await bundle(ENTRY).finally(stop);
+  await Deno.mkdir(`${ROOT}dist`, { recursive: true });
+  await Deno.writeFile(`${ROOT}${OUTPUT}`, code);
+  if (!quiet) {
+    const rest = inputs.slice(INPUTS_SHOWN);
+    const restBytes = rest.reduce((sum, input) => sum + input.bytes, 0);
+    console.log(table([
+      ["source", "bytes"],
+      ...inputs.slice(0, INPUTS_SHOWN).map((input) => [input.path, input.bytes]),
+      ...rest.length > 0 ? [[`${rest.length} more`, restBytes]] : [],
+    ]));
+  }
+  console.log(
+    `${OUTPUT}: ${bytes.toLocaleString("en-US")} bytes, ${
+      gzipBytes.toLocaleString("en-US")
+    } bytes gzip`,
+  );
+}
+
+/** Reads the command line and builds; gives the exit code. */
+async function main(args: readonly string[]): Promise<number> {
+  const unknown = args.find((arg) => !["--quiet", "--help", "-h"].includes(arg));
+  if (unknown !== undefined) {
+    console.error(`Unknown argument "${unknown}"\n\n${HELP}`);
+    return 2;
+  }
+  if (args.includes("--help") || args.includes("-h")) {
+    console.log(HELP);
+    return 0;
+  }
+  try {
+    await buildWorker({ quiet: args.includes("--quiet") });
+    return 0;
+  } catch (error) {
+    console.error(`Cannot bundle ${ENTRY}: ${error instanceof Error ? error.message : error}`);
+    return 1;
+  }
+}
+
+if (import.meta.main) Deno.exit(await main(Deno.args));

@@ -1,0 +1,112 @@
+/**
+ * `deno task test`: runs every gate and says `N passed, N failed`.
+ *
+ * @module
+ */
+import { type Gate, type GateContext, GATES, type Verdict } from "./_gates.ts";
+
+/** Gates that may run at the same time. */
+const SIDE_BY_SIDE = 2;
+
+const HELP = `Run the project's gates, cheap first. Ends with "N passed, N failed".
+
+Usage: deno task test [--only GATE]... [--seed N]
+
+Options:
+  --only GATE  Run this gate only; may be repeated
+  --seed N     Order of the unit tests; a run prints its own
+  --help       Print this
+
+Gates:
+${GATES.map(({ name, about }) => `  ${name.padEnd(10)}  ${about}`).join("\n")}
+`;
+
+/** What the command line asks for. */
+export interface Arguments {
+  /** The gates to run. */
+  readonly gates: readonly Gate[];
+  /** Decides the order of the tests. */
+  readonly seed: number;
+}
+
+/**
+ * Reads the command line.
+ *
+ * @param args The arguments.
+ * @param seed The seed, unless one is given.
+ * @returns What was asked for, or `undefined` when help was.
+ * @throws {RangeError} If an argument is not known.
+ */
+export function parseArguments(args: readonly string[], seed: number): Arguments | undefined {
+  const only: string[] = [];
+  const rest = args.flatMap((arg) => arg.startsWith("--") ? arg.split("=", 2) : [arg]);
+  for (let option = rest.shift(); option !== undefined; option = rest.shift()) {
+    if (option === "--help" || option === "-h") return undefined;
+    const value = rest.shift();
+    if (option === "--only" && GATES.some(({ name }) => name === value)) only.push(value ?? "");
+    else if (option === "--seed" && /^\d{1,10}$/.test(value ?? "")) seed = Number(value);
+    else throw new RangeError(`Cannot read "${[option, value ?? ""].join(" ").trim()}"`);
+  }
+  return { gates: GATES.filter(({ name }) => only.length === 0 || only.includes(name)), seed };
+}
+
+/** Runs one gate, says how it went, and shows what it printed when it failed. */
+async function runGate(gate: Gate, context: GateContext): Promise<Verdict> {
+  const start = performance.now();
+  const verdict = await gate.run(context).catch((error): Verdict => ({
+    passed: 0,
+    failed: 1,
+    output: String(error?.stack ?? error),
+  }));
+  const seconds = ((performance.now() - start) / 1000).toFixed(1);
+  const counts = verdict.failed > 0
+    ? `${verdict.passed} passed, ${verdict.failed} failed`
+    : `${verdict.passed} passed`;
+  const mark = verdict.failed > 0 ? "FAIL" : "ok  ";
+  console.log(`${mark} ${gate.name.padEnd(10)} ${counts} (${seconds} s)`);
+  const shown = verdict.failed > 0 ? verdict.output : verdict.note;
+  if (shown) console.log(shown.trim().replaceAll(/^/gm, "       "));
+  return verdict;
+}
+
+/** Runs the gates, those that share the machine side by side, the others one by one. */
+async function runGates(gates: readonly Gate[], context: GateContext): Promise<Verdict[]> {
+  const verdicts: Verdict[] = [];
+  const shared = gates.filter(({ alone }) => !alone);
+  async function next(): Promise<void> {
+    for (let gate = shared.shift(); gate; gate = shared.shift()) {
+      verdicts.push(await runGate(gate, context));
+    }
+  }
+  await Promise.all(Array.from({ length: SIDE_BY_SIDE }, next));
+  for (const gate of gates.filter(({ alone }) => alone)) {
+    verdicts.push(await runGate(gate, context));
+  }
+  return verdicts;
+}
+
+/** Reads the command line and runs; gives the exit code. */
+async function main(args: readonly string[]): Promise<number> {
+  let asked: Arguments | undefined;
+  try {
+    asked = parseArguments(args, Math.floor(Math.random() * 2 ** 31));
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : error}\n\n${HELP}`);
+    return 2;
+  }
+  if (!asked) {
+    console.log(HELP);
+    return 0;
+  }
+  const { gates, seed } = asked;
+  const abort = new AbortController();
+  Deno.addSignalListener("SIGINT", () => abort.abort());
+  console.log(`${gates.length} gates, seed ${seed}`);
+  const verdicts = await runGates(gates, { seed, signal: abort.signal });
+  const passed = verdicts.reduce((sum, verdict) => sum + verdict.passed, 0);
+  const failed = verdicts.reduce((sum, verdict) => sum + verdict.failed, 0);
+  console.log(`${passed} passed, ${failed} failed`);
+  return failed > 0 ? 1 : 0;
+}
+
+if (import.meta.main) Deno.exit(await main(Deno.args));
