@@ -1,0 +1,34 @@
+/**
+ * Who says of itself that it is no person.
+ *
+ * @module
+ */
+
+import { isbot } from "isbot";
+
+/** Longer user agents are judged by their beginning. */
+const AGENT_CHARACTERS_MAX = 1024;
+/** How many verdicts an isolate remembers, in memory only. */
+const AGENTS_MAX = 128;
+
+/** What looks like a bot to `isbot` and is not: phones, and what in-app browsers say of themselves. */
+const PEOPLE = /\bcubot\w*|\[fb\w+\/[^\]]*\]?/gi;
+
+/**
+ * Prepares the test for self-declared bots. It remembers the last verdicts, since `isbot` is slow.
+ *
+ * @returns Whether a user agent is a bot's. None at all is.
+ */
+export function createBotTest(): (agent: string | null) => boolean {
+  const known = new Map<string, boolean>();
+  return (agent) => {
+    if (agent === null) return true;
+    const before = known.get(agent);
+    if (before !== undefined) return before;
+    const text = agent.slice(0, AGENT_CHARACTERS_MAX).trim();
+    const bot = text === "" || isbot(text) && isbot(text.replace(PEOPLE, ""));
+    if (known.size >= AGENTS_MAX) known.clear();
+    if (agent.length <= AGENT_CHARACTERS_MAX) known.set(agent, bot);
+    return bot;
+  };
+}

@@ -1,0 +1,200 @@
+/**
+ * What counts: every request is `counted`, with its keys, or skipped for exactly one reason.
+ *
+ * A view is a GET answered by a 2xx or 304 HTML document, which is no prefetch, no subrequest and no
+ * self-declared bot. The reasons are looked at in this order, and the first that applies is it:
+ * `method`, `notFound` (404, 410), `status`, `wellKnown`, `notHtml`, `api`, `asset`, `prefetch`,
+ * `subrequest`, `bot`, `spam`. So a scanner's probes are one `notFound` number, whoever sent them.
+ *
+ * A view's kind is `browser` where the request says that it is a top-level navigation, which scripts
+ * cannot (`Sec-Fetch-Dest: document`), and `unverified` otherwise. Frames are subrequests.
+ *
+ * @example
+ * ```ts
+ * import { createClassifier } from "@scrimp/kv/classify";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const classify = createClassifier({ pathTemplates: ["/post/:id"] });
+ * const request = new Request("https://site.example/post/7?fbclid=A", {
+ *   headers: { "user-agent": "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0" },
+ * });
+ * const response = new Response("<h1>Seven</h1>", { headers: { "content-type": "text/html" } });
+ * assertEquals(classify(request, response), {
+ *   counted: true,
+ *   path: "/post/:id",
+ *   referrer: "direct",
+ *   kind: "unverified",
+ * });
+ * ```
+ *
+ * @module
+ */
+
+import { createBotTest } from "./_bots.ts";
+import { createPathKey, type PathOptions } from "./paths.ts";
+import { createReferrerKey, createSpamTest, type ReferrerOptions } from "./referrers.ts";
+import type { SkipReason, Verdict, ViewKind } from "./types.ts";
+
+export * from "./paths.ts";
+export * from "./referrers.ts";
+export type { Counts, SkipReason, Verdict, ViewKind } from "./types.ts";
+
+/** What is read of headers. */
+export interface HeadersLike {
+  /** The header's value, or `null`. Names are lower case. */
+  get(name: string): string | null;
+}
+
+/** What is read of a request. A `Request` is one. */
+export interface RequestLike {
+  /** The method, in capitals. */
+  readonly method: string;
+  /** The whole address. */
+  readonly url: string;
+  /** The headers. */
+  readonly headers: HeadersLike;
+}
+
+/** What is read of a response. A `Response` is one. */
+export interface ResponseLike {
+  /** The status. */
+  readonly status: number;
+  /** The headers. */
+  readonly headers: HeadersLike;
+}
+
+/** What a site may change about the rules. */
+export interface ClassifyOptions extends PathOptions, ReferrerOptions {
+  /**
+   * Hosts whose visits are skipped as `spam`, with their subdomains.
+   *
+   * @default {[]}
+   */
+  readonly spamReferrers?: readonly string[];
+  /**
+   * Beginnings of paths that are no pages even when they answer HTML.
+   *
+   * @default {["/api/"]}
+   */
+  readonly apiPaths?: readonly string[];
+}
+
+/** The prepared rules. Synchronous, never throws, stores nothing, costs no KV operation. */
+export type Classifier = (request: RequestLike, response: ResponseLike) => Verdict;
+
+const ASSET =
+  /\.(?:7z|apng|avif|avi|bin|bmp|br|cjs|css|cur|dmg|doc|docx|eot|epub|exe|flac|gif|gz|heic|ico|iso|jpe?g|js|jxl|m4[av]|map|mid|mjs|mkv|mov|mp[34]|mpe?g|og[agv]|opus|otf|pdf|png|pptx?|rar|svgz?|swf|tar|tgz|tiff?|ttf|wasm|wav|web[mp]|webmanifest|wmv|woff2?|xlsx?|zip)$/i;
+const HTML = /^(?:text\/html|application\/xhtml\+xml)\s*(?:[;,]|$)/i;
+/** What a 304 without a content type is no document for. */
+const DATA = /\.(?:atom|csv|json|md|rss|txt|vtt|xml|ya?ml)$/i;
+const AHEAD = /^[\s:]*(?:prefetch|prerender|preview)\s*(?:[;,]|$)/i;
+const PURPOSES = ["sec-purpose", "purpose", "x-purpose", "x-moz"] as const;
+/** Headers of requests that scripts made before browsers said so. */
+const SCRIPTED = [
+  "hx-request",
+  "next-router-state-tree",
+  "turbo-frame",
+  "x-inertia",
+  "x-pjax",
+] as const;
+
+/**
+ * Prepares the rules, once an isolate.
+ *
+ * @param options What the site changes about them.
+ * @returns The rules. They keep the last user agents' verdicts in memory.
+ * @throws {TypeError} If a template does not start with a slash or has a `*` that is not at its end.
+ * @throws {RangeError} If a template is longer than 48 characters.
+ */
+export function createClassifier(options: ClassifyOptions = {}): Classifier {
+  const { spamReferrers = [], apiPaths = ["/api/"] } = options;
+  const pathKey = createPathKey(options);
+  const referrerKey = createReferrerKey(options);
+  const isBot = createBotTest();
+  const isSpam = createSpamTest(spamReferrers);
+  return (request, response) => {
+    if (request.method !== "GET") return skipped("method");
+    const status = response.status;
+    if (status === 404 || status === 410) return skipped("notFound");
+    if ((status < 200 || status > 299) && status !== 304) return skipped("status");
+    const url = request.url;
+    const target = targetOf(url);
+    if (target.startsWith("/.well-known/")) return skipped("wellKnown");
+    if (!isHtml(response.headers.get("content-type"), status, target)) return skipped("notHtml");
+    if (apiPaths.some((start) => target.startsWith(start))) return skipped("api");
+    if (isAssetPath(pathOf(target))) return skipped("asset");
+    const headers = request.headers;
+    if (isAhead(headers)) return skipped("prefetch");
+    const kind = kindOf(headers);
+    if (kind === undefined) return skipped("subrequest");
+    if (isBot(headers.get("user-agent"))) return skipped("bot");
+    const referrer = headers.get("referer");
+    if (isSpam(referrer)) return skipped("spam");
+    return { counted: true, path: pathKey(target), referrer: referrerKey(referrer, url), kind };
+  };
+}
+
+/**
+ * Whether a path is a static file's by its extension: images, fonts, styles, scripts, media,
+ * archives. Not `.html`, `.php`, `.xml`, `.json` and `.txt`, which a Worker may answer itself.
+ *
+ * @param pathname The path, without a query.
+ * @returns Whether it is.
+ */
+export function isAssetPath(pathname: string): boolean {
+  return ASSET.test(pathname);
+}
+
+/**
+ * The value of the debugging header `X-Scrimp`.
+ *
+ * @param verdict What the rules said.
+ * @returns For example `counted; path=/about` or `skipped; reason=bot`; always a legal header value.
+ */
+export function debugHeader(verdict: Verdict): string {
+  return verdict.counted
+    ? `counted; path=${encodeURI(verdict.path)}`
+    : `skipped; reason=${verdict.reason}`;
+}
+
+function skipped(reason: SkipReason): Verdict {
+  return { counted: false, reason };
+}
+
+/** An address without its origin. The shortest one has eight characters before its path. */
+function targetOf(url: string): string {
+  const start = url.indexOf("/", 8);
+  return start < 0 ? "/" : url.slice(start);
+}
+
+function pathOf(target: string): string {
+  const end = target.search(/[?#]/);
+  return end < 0 ? target : target.slice(0, end);
+}
+
+function isHtml(type: string | null, status: number, target: string): boolean {
+  if (type !== null) return HTML.test(type);
+  return status === 304 && !DATA.test(pathOf(target));
+}
+
+/** Whether the browser only fetched ahead: the first token of any of four headers says so. */
+function isAhead(headers: HeadersLike): boolean {
+  for (const name of PURPOSES) {
+    const purpose = headers.get(name);
+    if (purpose !== null && AHEAD.test(purpose)) return true;
+  }
+  return false;
+}
+
+/** The kind of view; undefined for what is no navigation. */
+function kindOf(headers: HeadersLike): ViewKind | undefined {
+  if (headers.get("rsc") !== null || headers.get("next-router-prefetch") !== null) return undefined;
+  const destination = headers.get("sec-fetch-dest");
+  if (destination === "document") return "browser";
+  if (destination !== null && destination !== "") return undefined;
+  const mode = headers.get("sec-fetch-mode");
+  if (mode === "navigate") return "browser";
+  if (mode !== null && mode !== "") return undefined;
+  if (headers.get("x-requested-with")?.toLowerCase() === "xmlhttprequest") return undefined;
+  return SCRIPTED.some((name) => headers.get(name) !== null) ? undefined : "unverified";
+}

@@ -1,0 +1,209 @@
+/**
+ * One key per page: `/About/`, `/about.html` and `/about?fbclid=A` are all `/about`.
+ *
+ * @example
+ * ```ts
+ * import { createPathKey } from "@scrimp/kv/classify";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const pathKey = createPathKey({ pathTemplates: ["/post/:id"] });
+ * assertEquals(pathKey("/About/index.html?utm_source=n"), "/about");
+ * assertEquals(pathKey("/post/4711"), "/post/:id");
+ * ```
+ *
+ * @module
+ */
+
+import type { Counts } from "./types.ts";
+
+/** The most characters (UTF-16 units) a path or referrer key has; longer ones are {@linkcode OTHER}. */
+export const KEY_CHARACTERS_MAX = 48;
+
+/** The key of everything that has no key of its own. Never a path: those start with a slash. */
+export const OTHER = "other";
+
+/** Longer paths are not even looked at. */
+const PATH_CHARACTERS_MAX = 1024;
+
+/** A path that is its own key, unless it ends in `index`. */
+const PLAIN = /^(?:\/[a-z\d_-]+)+$/;
+/** Characters that no page's address has: controls, lone surrogates, bidi marks, markup. */
+const ODD = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufffd<>"\\`]/u;
+/** What may be left out of a path's end. */
+const TAIL = /(?:\/(?:index(?:\.html?)?)?|(?<=[^/])\.html?)$/i;
+/** Escapes that stay, because the plain character would mean something else: `#`, `%`, `/`, `?`. */
+const KEPT_ESCAPE = /%(2[35f]|3f)/gi;
+
+/** How paths become keys. */
+export interface PathOptions {
+  /**
+   * Query parameters that make a page of their own, as in `/?page=home`. Their values are stored.
+   *
+   * @default {[]}
+   */
+  readonly queryParams?: readonly string[];
+  /**
+   * Paths to be counted as one, for example `/post/:id` or `/docs/*`. `:name` stands for one segment,
+   * a `*` at the end for any rest; the first match wins. A template is its own key, so it is at most
+   * 48 characters long.
+   *
+   * @default {[]}
+   */
+  readonly pathTemplates?: readonly string[];
+  /**
+   * Whether `/About` and `/about` are two pages.
+   *
+   * @default {false}
+   */
+  readonly keepCase?: boolean;
+  /**
+   * Whether composed and decomposed forms of a letter (NFC and NFD) make two pages.
+   *
+   * @default {false}
+   */
+  readonly keepUnicode?: boolean;
+}
+
+/** Turns a path with its query (`/about?x=1`, an address without its origin) into a key. */
+export type PathKey = (target: string) => string;
+
+/** Turns a path's key into its template, or leaves it as it is. */
+export type PathTemplates = (key: string) => string;
+
+/**
+ * Prepares the rules for paths. The function it returns is pure, never throws, and is idempotent: a
+ * key's key is itself. It costs no KV operation.
+ *
+ * @param options Which pages are one.
+ * @returns The rules.
+ * @throws {TypeError} If a template does not start with a slash or has a `*` that is not at its end.
+ * @throws {RangeError} If a template is longer than 48 characters.
+ */
+export function createPathKey(options: PathOptions = {}): PathKey {
+  const { queryParams = [], pathTemplates = [], keepCase = false, keepUnicode = false } = options;
+  const template = createPathTemplates(pathTemplates, { keepCase });
+  const text: Text = (raw) => {
+    const cased = keepCase ? raw : raw.toLowerCase();
+    const formed = keepUnicode ? cased : cased.normalize("NFC");
+    return ODD.test(formed) ? undefined : formed;
+  };
+  return (target) => {
+    const end = endOfPath(target);
+    const raw = end < 0 ? target : target.slice(0, end);
+    let key = raw === "/" || raw === ""
+      ? "/"
+      : PLAIN.test(raw) && !raw.endsWith("/index")
+      ? raw
+      : normalize(raw, text);
+    if (key === OTHER) return key;
+    if (pathTemplates.length > 0) key = template(key);
+    if (queryParams.length > 0 && target[end] === "?") {
+      const query = queryKey(target.slice(end + 1), queryParams, text);
+      if (query === undefined) return OTHER;
+      key += query;
+    }
+    return key.length > KEY_CHARACTERS_MAX ? OTHER : key;
+  };
+}
+
+/**
+ * Prepares templates such as `/post/:id`.
+ *
+ * @param pathTemplates The templates; the first match wins.
+ * @param options `keepCase`: whether their letters are matched as they are.
+ * @returns A pure function from key to key.
+ * @throws {TypeError} If a template does not start with a slash or has a `*` that is not at its end.
+ * @throws {RangeError} If a template is longer than 48 characters.
+ */
+export function createPathTemplates(
+  pathTemplates: readonly string[],
+  options: { readonly keepCase?: boolean } = {},
+): PathTemplates {
+  const compiled = pathTemplates.map((template) => compile(template, options.keepCase === true));
+  return (key) => {
+    for (const { pattern, name } of compiled) if (pattern.test(key)) return name;
+    return key;
+  };
+}
+
+/**
+ * Applies templates to counts that were stored before the templates were there. The sum stays.
+ *
+ * @param paths Views by path.
+ * @param templates What {@linkcode createPathTemplates} returned.
+ * @returns Views by path or template.
+ */
+export function applyTemplates(paths: Counts, templates: PathTemplates): Counts {
+  const merged = new Map<string, number>();
+  for (const [path, views] of Object.entries(paths)) {
+    const cut = path.indexOf("?");
+    const key = cut < 0 ? templates(path) : templates(path.slice(0, cut)) + path.slice(cut);
+    merged.set(key, (merged.get(key) ?? 0) + views);
+  }
+  return Object.fromEntries(merged);
+}
+
+/** Brings a text into the site's form; undefined for what no page's address has in it. */
+type Text = (raw: string) => string | undefined;
+
+function endOfPath(target: string): number {
+  const query = target.indexOf("?");
+  const hash = target.indexOf("#");
+  return hash < 0 || (query >= 0 && query < hash) ? query : hash;
+}
+
+function normalize(raw: string, text: Text): string {
+  if (raw.length > PATH_CHARACTERS_MAX) return OTHER;
+  const decoded = decode(raw);
+  const formed = decoded === undefined ? undefined : text(decoded);
+  if (formed === undefined) return OTHER;
+  let key = `/${formed}`.replace(/\/{2,}/g, "/");
+  for (let before = ""; before !== key;) {
+    before = key;
+    key = key.replace(TAIL, "");
+  }
+  return key === "" ? "/" : key;
+}
+
+function decode(raw: string): string | undefined {
+  if (!raw.includes("%")) return raw;
+  try {
+    return decodeURIComponent(
+      raw.replace(KEPT_ESCAPE, (escape) => `%25${escape.slice(1).toLowerCase()}`),
+    );
+  } catch {
+    return undefined;
+  }
+}
+
+function queryKey(query: string, names: readonly string[], text: Text): string | undefined {
+  const given = new URLSearchParams(query.split("#", 1)[0]);
+  let key = "";
+  for (const name of names) {
+    const value = text((given.get(name) ?? "").slice(0, PATH_CHARACTERS_MAX));
+    if (value === undefined) return undefined;
+    if (value === "") continue;
+    key += `${key === "" ? "?" : "&"}${name}=${value.replace(/[%&+#]/g, encodeURIComponent)}`;
+  }
+  return key;
+}
+
+function compile(template: string, keepCase: boolean): { pattern: RegExp; name: string } {
+  if (!/^\/[^*]*\*?$/.test(template)) {
+    throw new TypeError(
+      `Cannot use the path template "${template}": it has to start with "/" and may have "*" only at its end`,
+    );
+  }
+  if (template.length > KEY_CHARACTERS_MAX) {
+    throw new RangeError(
+      `Cannot use the path template "${template}": it has ${template.length} characters, at most ${KEY_CHARACTERS_MAX} are wanted`,
+    );
+  }
+  const name = template.split("/").map((part) =>
+    keepCase || part.startsWith(":") ? part : part.toLowerCase()
+  ).join("/").replace(/(?<=.)\/$/, "");
+  const source = name.split("/").map((part) =>
+    part.startsWith(":") ? "[^/]+" : part.replace(/[\\^$.+?()[\]{}|]/g, "\\$&").replace(/\*$/, ".*")
+  ).join("/");
+  return { pattern: new RegExp(`^${source}$`, "s"), name };
+}

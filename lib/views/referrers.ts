@@ -1,0 +1,123 @@
+/**
+ * One key per source: `direct`, `internal`, a family such as `google`, a host, or `other`.
+ *
+ * @example
+ * ```ts
+ * import { createReferrerKey } from "@scrimp/kv/classify";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const referrerKey = createReferrerKey();
+ * assertEquals(referrerKey("https://l.facebook.com/l.php?u=x", "https://site.example/"), "facebook");
+ * assertEquals(referrerKey("https://www.example.org/a?q=secret", "https://site.example/"), "example.org");
+ * ```
+ *
+ * @module
+ */
+
+import { createFamilies } from "./_families.ts";
+import { KEY_CHARACTERS_MAX, OTHER } from "./paths.ts";
+
+/** Scheme, then host, of a referrer; a port and a user name are left out. */
+const AUTHORITY =
+  /^\s*(https?|android-app):\/\/(?:[^/?#\\]*@)?([^/?#\\:@\s[\]]+|\[[\da-f:.]+\])(?::\d*)?\s*(?:[/?#\\]|$)/i;
+/** A public host: dots, and a top-level domain that is no number. */
+const HOST = /^[a-z\d_-]+(?:\.[a-z\d_-]+)*\.[a-z][a-z\d-]+$/;
+const PRIVATE =
+  /\.(?:arpa|corp|home|internal|intranet|invalid|lan|local|localdomain|localhost|private)$/;
+
+/** How referrers become keys. */
+export interface ReferrerOptions {
+  /**
+   * Whether the hosts and apps of one company are one source: `l.facebook.com` is `facebook`.
+   *
+   * @default {true}
+   */
+  readonly groupReferrers?: boolean;
+  /**
+   * Hosts that are the site itself, besides the one that was asked.
+   *
+   * @default {[]}
+   */
+  readonly ownHosts?: readonly string[];
+  /**
+   * Values of `utm_source` and `ref` that are sources of their own where there is no referrer, for
+   * example `newsletter`. The names of families (`google`, `twitter`) always are. Other values are
+   * not stored: the view is `direct`.
+   *
+   * @default {[]}
+   */
+  readonly sources?: readonly string[];
+}
+
+/** Turns a `Referer` header into a key. `url` is the address that was asked for. */
+export type ReferrerKey = (referrer: string | null, url: string) => string;
+
+/**
+ * Prepares the rules for referrers. The function it returns never throws and keeps nothing but the
+ * host, and of the query only values that the options or the table of families name. It costs no KV
+ * operation.
+ *
+ * @param options Which sources are one.
+ * @returns The rules.
+ */
+export function createReferrerKey(options: ReferrerOptions = {}): ReferrerKey {
+  const { groupReferrers = true, ownHosts = [], sources = [] } = options;
+  const familyOf = createFamilies();
+  const own = new Set(ownHosts.map(bareHost));
+  const named = new Set(sources.map((source) => source.toLowerCase()));
+  return (referrer, url) => {
+    if (referrer === null || referrer === "" || referrer.trim() === "") {
+      return sourceOf(url, named, familyOf);
+    }
+    const found = AUTHORITY.exec(referrer);
+    if (found === null) return OTHER;
+    const host = bareHost(found[2] ?? "");
+    if ((found[1] ?? "").length > 5) {
+      const app = familyOf(host, true);
+      return app === undefined ? OTHER : groupReferrers ? app : host;
+    }
+    if (host === hostOf(url) || own.has(host)) return "internal";
+    if (host.length > KEY_CHARACTERS_MAX || !HOST.test(host) || PRIVATE.test(host)) return OTHER;
+    return groupReferrers ? familyOf(host, false) ?? host : host;
+  };
+}
+
+/**
+ * Prepares a list of hosts whose visits are not visits.
+ *
+ * @param hosts The hosts; their subdomains are meant too.
+ * @returns Whether a `Referer` header names one of them.
+ */
+export function createSpamTest(hosts: readonly string[]): (referrer: string | null) => boolean {
+  const listed = new Set(hosts.map(bareHost));
+  return (referrer) => {
+    if (listed.size === 0 || referrer === null) return false;
+    for (let host = bareHost(AUTHORITY.exec(referrer)?.[2] ?? ""); host !== "";) {
+      if (listed.has(host)) return true;
+      const dot = host.indexOf(".");
+      host = dot < 0 ? "" : host.slice(dot + 1);
+    }
+    return false;
+  };
+}
+
+/** A host without case, `www.` and the dot at its end. */
+function bareHost(host: string): string {
+  return host.toLowerCase().replace(/^www\.(?=.*\.)|\.$/g, "");
+}
+
+function hostOf(url: string): string {
+  return bareHost(AUTHORITY.exec(url)?.[2] ?? "");
+}
+
+function sourceOf(
+  url: string,
+  named: ReadonlySet<string>,
+  familyOf: (name: string, exact: boolean) => string | undefined,
+): string {
+  if (!url.includes("?")) return "direct";
+  const value = /[?&]utm_source=([^&#]+)/i.exec(url)?.[1] ?? /[?&]ref=([^&#]+)/i.exec(url)?.[1];
+  if (value === undefined || value.length > KEY_CHARACTERS_MAX) return "direct";
+  const source = value.toLowerCase();
+  return named.has(source) ? source : familyOf(bareHost(source), false) ?? "direct";
+}
