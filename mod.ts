@@ -5,4 +5,8 @@
  */
 
 export * from "./lib/clock.ts";
+export * from "./lib/kv/errors.ts";
+export * from "./lib/kv/keys.ts";
 export * from "./lib/kv/kv.ts";
+export * from "./lib/kv/limits.ts";
+export * from "./lib/kv/memory_kv.ts";

@@ -1,0 +1,269 @@
+/**
+ * The client half of a KV binding: what the runtime does with arguments and answers before and after
+ * a store is asked. {@linkcode MemoryKv} and the locations of a {@linkcode KvWorld} are bindings over
+ * different stores, so both behave as the real binding does, error text for error text.
+ *
+ * @module
+ */
+
+import {
+  bulkKeys,
+  decodeBulk,
+  decodeValue,
+  encodeMetadata,
+  encodeValue,
+  type KvReadOptions,
+  listOptions,
+  nameOf,
+  putOptions,
+  readOptions,
+  translate,
+} from "./_binding_values.ts";
+import type { KvBackend, KvFound } from "./_backend.ts";
+import type { BulkKv, KvGetOptions, KvListOptions, KvListPage, KvPutOptions } from "./kv.ts";
+
+export { type KvBackend, KvFailure, type KvFound, type KvListing } from "./_backend.ts";
+export type { KvReadOptions, KvReadType } from "./_binding_values.ts";
+
+/** A value of any type and its metadata; all `null` where there is no such key. */
+export interface KvTypedEntry<T> {
+  /** The stored value, as the type that was asked for. */
+  readonly value: T | null;
+  /** The stored metadata. */
+  readonly metadata: unknown;
+  /** Where the answer came from: `"HIT"`, `"MISS"`, or `null` when the store does not say. */
+  readonly cacheStatus: string | null;
+}
+
+/** A page of a listing, with where it came from. */
+export type KvCachedPage = KvListPage & {
+  /** `"HIT"`, `"MISS"`, or `null` when the store does not say. */
+  readonly cacheStatus: string | null;
+};
+
+/** A bulk read's entry: `null` where there is no such key. */
+export interface KvBulkEntry<T> {
+  /** The stored value. */
+  readonly value: T;
+  /** The stored metadata. */
+  readonly metadata: unknown;
+}
+
+/** What `put` takes as a value. Other primitives are stringified, objects refused. */
+export type KvPutValue = string | ArrayBuffer | ArrayBufferView | ReadableStream;
+
+/**
+ * A KV binding over a store of one's own. Arguments are checked, coerced and copied when a method is
+ * called, as the runtime does; errors carry the runtime's class and text.
+ *
+ * One quirk is kept on purpose: {@linkcode KvBinding.getWithMetadata} throws at once, instead of
+ * rejecting, when a single key is invalid.
+ *
+ * @example A binding over a store that has nothing
+ * ```ts
+ * import { type KvBackend, KvBinding } from "@scrimp/kv/memory-kv";
+ * import { assertEquals, assertRejects } from "@std/assert";
+ *
+ * const nothing: KvBackend = {
+ *   get: () => null,
+ *   getBulk: (keys) => keys.map(() => null),
+ *   put() {},
+ *   delete() {},
+ *   list: () => ({ keys: [], complete: true }),
+ * };
+ * const kv = new KvBinding(nothing);
+ * assertEquals(await kv.get("a"), null);
+ * await assertRejects(() => kv.get(""), TypeError, "Key name cannot be empty.");
+ * ```
+ */
+export class KvBinding implements BulkKv {
+  readonly #backend: KvBackend;
+
+  /** Makes a binding over a store. */
+  constructor(backend: KvBackend) {
+    this.#backend = backend;
+  }
+
+  /** The store behind the binding, for serving it over another protocol. */
+  get backend(): KvBackend {
+    return this.#backend;
+  }
+
+  /**
+   * Reads a value; `null` where there is none, whatever the type. One read.
+   *
+   * @param key The key, coerced to a string.
+   * @param options `cacheTtl` in whole seconds, at least 30, and the type, `"text"` by default.
+   */
+  get(key: string, options?: KvGetOptions & { readonly type?: "text" }): Promise<string | null>;
+  /** Reads a value as text. One read. */
+  get(key: string, type: "text"): Promise<string | null>;
+  /** Reads a value and parses it as JSON. One read. */
+  get<T = unknown>(key: string, options: "json" | KvReadOptions<"json">): Promise<T | null>;
+  /** Reads a value's bytes. One read. */
+  get(
+    key: string,
+    options: "arrayBuffer" | KvReadOptions<"arrayBuffer">,
+  ): Promise<ArrayBuffer | null>;
+  /** Reads a value as a stream of bytes. One read. */
+  get(key: string, options: "stream" | KvReadOptions<"stream">): Promise<ReadableStream | null>;
+  /** Reads up to 100 values as text. As many reads as keys; array-index keys vanish. */
+  get(
+    keys: string[],
+    options?: "text" | (KvGetOptions & { readonly type?: "text" }),
+  ): Promise<Map<string, string | null>>;
+  /** Reads up to 100 values as JSON. As many reads as keys; array-index keys vanish. */
+  get<T = unknown>(
+    keys: string[],
+    options: "json" | KvReadOptions<"json">,
+  ): Promise<Map<string, T | null>>;
+  async get(
+    key: string | string[],
+    options?: unknown,
+  ): Promise<unknown> {
+    if (Array.isArray(key)) {
+      return await this.#bulk(key, options, false);
+    }
+    const name = nameOf(key, "GET");
+    const { type, cacheTtl } = readOptions(options);
+    const found = await this.#find(name, cacheTtl);
+    return found === null ? null : decodeValue(found.value, type);
+  }
+
+  /**
+   * Reads a value and its metadata. One read.
+   *
+   * @param key The key. An invalid one makes this throw at once, instead of rejecting.
+   * @param options As for {@linkcode KvBinding.get}.
+   */
+  getWithMetadata(
+    key: string,
+    options?: KvGetOptions & { readonly type?: "text" },
+  ): Promise<KvTypedEntry<string>>;
+  /** Reads a value as text, and its metadata. One read. */
+  getWithMetadata(key: string, type: "text"): Promise<KvTypedEntry<string>>;
+  /** Reads a value as JSON, and its metadata. One read. */
+  getWithMetadata<T = unknown>(
+    key: string,
+    options: "json" | KvReadOptions<"json">,
+  ): Promise<KvTypedEntry<T>>;
+  /** Reads a value's bytes, and its metadata. One read. */
+  getWithMetadata(
+    key: string,
+    options: "arrayBuffer" | KvReadOptions<"arrayBuffer">,
+  ): Promise<KvTypedEntry<ArrayBuffer>>;
+  /** Reads a value as a stream, and its metadata. One read. */
+  getWithMetadata(
+    key: string,
+    options: "stream" | KvReadOptions<"stream">,
+  ): Promise<KvTypedEntry<ReadableStream>>;
+  /** Reads up to 100 values and their metadata. As many reads as keys. */
+  getWithMetadata(
+    keys: string[],
+    options?: "text" | (KvGetOptions & { readonly type?: "text" }),
+  ): Promise<Map<string, KvBulkEntry<string> | null>>;
+  /** Reads up to 100 values as JSON, and their metadata. As many reads as keys. */
+  getWithMetadata<T = unknown>(
+    keys: string[],
+    options: "json" | KvReadOptions<"json">,
+  ): Promise<Map<string, KvBulkEntry<T> | null>>;
+  getWithMetadata(
+    key: string | string[],
+    options?: unknown,
+  ): Promise<unknown> {
+    if (Array.isArray(key)) return this.#bulk(key, options, true);
+    return this.#entry(nameOf(key, "GET"), options);
+  }
+
+  /**
+   * Stores a value; what was there is overwritten, its metadata and expiry included. One write.
+   *
+   * @param key The key.
+   * @param value Text, bytes (copied at once) or a stream of bytes.
+   * @param options Lifetime or expiry in whole seconds, at least 60 away, and metadata.
+   */
+  async put(key: string, value: KvPutValue, options?: KvPutOptions): Promise<void> {
+    const name = nameOf(key, "PUT");
+    const { expiration, expirationTtl, metadata } = putOptions(options);
+    const json = encodeMetadata(metadata);
+    const encoded = encodeValue(value);
+    try {
+      const bytes = encoded instanceof Promise ? await encoded : encoded;
+      await this.#backend.put(name, bytes, expiration, expirationTtl, json);
+    } catch (error) {
+      throw translate(error, "PUT");
+    }
+  }
+
+  /** Removes a key, which need not exist. One delete. */
+  async delete(key: string): Promise<void> {
+    const name = nameOf(key, "DELETE");
+    try {
+      await this.#backend.delete(name);
+    } catch (error) {
+      throw translate(error, "DELETE");
+    }
+  }
+
+  /**
+   * Lists keys in the order of their UTF-8 bytes. One list. A page may be empty and not be the last;
+   * the last has no `cursor` property.
+   */
+  async list(options?: KvListOptions): Promise<KvCachedPage> {
+    const { prefix, limit, cursor } = listOptions(options);
+    let listing;
+    try {
+      listing = this.#backend.list(prefix, limit, cursor);
+      if (listing instanceof Promise) listing = await listing;
+    } catch (error) {
+      throw translate(error, "GET");
+    }
+    const keys = listing.keys.map(({ name, expiration, metadata }) => ({
+      name,
+      ...(expiration === undefined ? {} : { expiration }),
+      ...(metadata === undefined ? {} : { metadata: JSON.parse(metadata) }),
+    }));
+    const cacheStatus = listing.cacheStatus ?? null;
+    // deno-lint-ignore camelcase
+    const list_complete = listing.complete;
+    return list_complete
+      ? { keys, list_complete, cacheStatus }
+      : { keys, list_complete, cursor: listing.cursor ?? "", cacheStatus };
+  }
+
+  async #entry(
+    name: string,
+    options: unknown,
+  ): Promise<KvTypedEntry<unknown>> {
+    const { type, cacheTtl } = readOptions(options);
+    const found = await this.#find(name, cacheTtl);
+    const cacheStatus = found?.cacheStatus ?? null;
+    if (found === null) return { value: null, metadata: null, cacheStatus };
+    const metadata = found.metadata === undefined ? null : JSON.parse(found.metadata);
+    return { value: decodeValue(found.value, type), metadata, cacheStatus };
+  }
+
+  async #find(name: string, cacheTtl: number | undefined): Promise<KvFound | null> {
+    try {
+      return await this.#backend.get(name, cacheTtl);
+    } catch (error) {
+      throw translate(error, "GET");
+    }
+  }
+
+  async #bulk(
+    keys: readonly unknown[],
+    options: unknown,
+    withMetadata: boolean,
+  ): Promise<Map<string, unknown>> {
+    const { type, cacheTtl } = readOptions(options);
+    const { names, failure } = bulkKeys(keys, type);
+    try {
+      if (failure) throw failure;
+      const found = await this.#backend.getBulk(names, cacheTtl);
+      return decodeBulk(names, found, type, withMetadata);
+    } catch (error) {
+      throw translate(error, "GET_BULK");
+    }
+  }
+}
