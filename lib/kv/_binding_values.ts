@@ -125,7 +125,7 @@ export function decodeBulk(
   names: readonly string[],
   found: readonly (KvFound | null)[],
   type: string,
-  withMetadata: boolean,
+  shape: "values" | "entries",
 ): Map<string, unknown> {
   const values = new Map<string, unknown>();
   let size = 0;
@@ -138,7 +138,7 @@ export function decodeBulk(
     const value = entry === null ? null : bulkValue(entry.value, type);
     if (isArrayIndex(name)) return;
     const metadata = entry?.metadata === undefined ? null : JSON.parse(entry.metadata);
-    values.set(name, withMetadata && value !== null ? { value, metadata } : value);
+    values.set(name, shape === "entries" && value !== null ? { value, metadata } : value);
   });
   return values;
 }

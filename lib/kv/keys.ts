@@ -154,7 +154,7 @@ export async function buildKey(
   for (let i = done.length - 1; i >= 0; i--) {
     if (utf8Length(done.join(KEY_SEPARATOR)) <= keyBytesMax) break;
     const part = done[i] ?? "";
-    // deno-lint-ignore no-await-in-loop
+    // deno-lint-ignore scrimp/no-await-in-loop
     if (utf8Length(part) > HASH_CHARS + 1) done[i] = await hashed(part);
   }
   return checked(done.join(KEY_SEPARATOR), keyBytesMax);

@@ -4,6 +4,19 @@
  * Every module of this package takes a {@linkcode Kv}, so the real binding, the in-memory fakes and
  * Deno KV are interchangeable.
  *
+ * @example A function that works on any of them
+ * ```ts
+ * import type { Kv } from "@scrimp/kv/kv";
+ * import { MemoryKv } from "@scrimp/kv/memory-kv";
+ * import { assertEquals } from "@std/assert";
+ *
+ * async function greet(kv: Kv): Promise<string> {
+ *   return await kv.get("greeting", { cacheTtl: 300 }) ?? "Hello";
+ * }
+ *
+ * assertEquals(await greet(new MemoryKv()), "Hello");
+ * ```
+ *
  * @module
  */
 

@@ -122,7 +122,7 @@ export class KvBinding implements BulkKv {
     options?: unknown,
   ): Promise<unknown> {
     if (Array.isArray(key)) {
-      return await this.#bulk(key, options, false);
+      return await this.#bulk(key, options, "values");
     }
     const name = nameOf(key, "GET");
     const { type, cacheTtl } = readOptions(options);
@@ -171,7 +171,7 @@ export class KvBinding implements BulkKv {
     key: string | string[],
     options?: unknown,
   ): Promise<unknown> {
-    if (Array.isArray(key)) return this.#bulk(key, options, true);
+    if (Array.isArray(key)) return this.#bulk(key, options, "entries");
     return this.#entry(nameOf(key, "GET"), options);
   }
 
@@ -254,14 +254,14 @@ export class KvBinding implements BulkKv {
   async #bulk(
     keys: readonly unknown[],
     options: unknown,
-    withMetadata: boolean,
+    shape: "values" | "entries",
   ): Promise<Map<string, unknown>> {
     const { type, cacheTtl } = readOptions(options);
     const { names, failure } = bulkKeys(keys, type);
     try {
       if (failure) throw failure;
       const found = await this.#backend.getBulk(names, cacheTtl);
-      return decodeBulk(names, found, type, withMetadata);
+      return decodeBulk(names, found, type, shape);
     } catch (error) {
       throw translate(error, "GET_BULK");
     }
