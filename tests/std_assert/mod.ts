@@ -30,8 +30,11 @@ export function assert(expr: unknown, msg = ""): asserts expr {
   if (!expr) throw new AssertionError(msg);
 }
 
+/** What counts as false. */
+export type Falsy = false | 0 | 0n | "" | null | undefined;
+
 /** Asserts that the expression is falsy. */
-export function assertFalse(expr: unknown, msg = ""): asserts expr is false {
+export function assertFalse(expr: unknown, msg = ""): asserts expr is Falsy {
   if (expr) throw new AssertionError(msg);
 }
 
@@ -120,10 +123,13 @@ export function assertNotMatch(actual: string, expected: RegExp, msg?: string): 
   check(!expected.test(actual), `Expected actual: "${actual}" to not match: "${expected}"`, msg);
 }
 
+/** An array or something like one, strings aside. */
+export type ArrayLikeArg<T> = ArrayLike<T> & object;
+
 /** Asserts that an array contains all expected elements. */
 export function assertArrayIncludes<T>(
-  actual: ArrayLike<T>,
-  expected: ArrayLike<T>,
+  actual: ArrayLikeArg<T>,
+  expected: ArrayLikeArg<T>,
   msg?: string,
 ): void {
   const missing = Array.from(expected).filter((item) =>
@@ -190,6 +196,19 @@ export function assertInstanceOf<T extends abstract new (...args: any[]) => any>
     actual instanceof expectedType,
     `Expected object to be an instance of "${expectedType.name}"`,
     msg === "" ? undefined : msg,
+  );
+}
+
+/** Asserts that a value is no instance of a class. */
+export function assertNotInstanceOf<A, T>(
+  actual: A,
+  unexpectedType: abstract new (...args: any[]) => T,
+  msg?: string,
+): asserts actual is Exclude<A, T> {
+  check(
+    !(actual instanceof unexpectedType),
+    `Expected object to not be an instance of "${unexpectedType.name}"`,
+    msg,
   );
 }
 
@@ -295,6 +314,11 @@ function split<E extends Error>(
 /** Fails. */
 export function fail(msg?: string): never {
   throw new AssertionError(`Failed assertion${msg ? `: ${msg}` : "."}`);
+}
+
+/** Fails because something is not written yet. */
+export function unimplemented(msg?: string): never {
+  throw new AssertionError(`Unimplemented${msg ? `: ${msg}` : "."}`);
 }
 
 /** Fails because this point was not to be reached. */
