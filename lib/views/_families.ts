@@ -41,24 +41,34 @@ copilot copilot.microsoft.com com.microsoft.copilot`;
 /** Families with a site in every country. */
 const COUNTRIES = /(?:^|\.)(google|yahoo|yandex|pinterest)\.(?:com|[a-z]{2}|com?\.[a-z]{2})$/;
 
+/** The table of families, ready for lookups. */
+export interface Families {
+  /** The family of a host, by itself or by one of its parents, or of a short name. */
+  host(name: string): string | undefined;
+  /** The family of an app's package. */
+  app(name: string): string | undefined;
+}
+
 /**
  * Builds the table.
  *
- * @returns Looks a host, an app package or a short name up; with `exact`, not by its parents.
+ * @returns The lookups.
  */
-export function createFamilies(): (name: string, exact: boolean) => string | undefined {
+export function createFamilies(): Families {
   const table = new Map<string, string>();
   for (const line of FAMILIES.split("\n")) {
     const names = line.split(" ");
     for (const name of names) table.set(name, names[0] ?? name);
   }
-  return (name, exact) => {
-    for (let rest = name;;) {
-      const family = table.get(rest);
-      if (family !== undefined) return family;
-      const dot = rest.indexOf(".");
-      if (exact || dot < 0) return exact ? undefined : COUNTRIES.exec(name)?.[1];
-      rest = rest.slice(dot + 1);
-    }
+  return {
+    app: (name) => table.get(name),
+    host(name) {
+      for (let rest = name, dot = 0; dot >= 0; rest = rest.slice(dot + 1)) {
+        const family = table.get(rest);
+        if (family !== undefined) return family;
+        dot = rest.indexOf(".");
+      }
+      return COUNTRIES.exec(name)?.[1];
+    },
   };
 }

@@ -43,6 +43,8 @@ export type { Counts, SkipReason, Verdict, ViewKind } from "./types.ts";
 export interface HeadersLike {
   /** The header's value, or `null`. Names are lower case. */
   get(name: string): string | null;
+  /** Whether the header is there. */
+  has(name: string): boolean;
 }
 
 /** What is read of a request. A `Request` is one. */
@@ -121,8 +123,8 @@ export function createClassifier(options: ClassifyOptions = {}): Classifier {
     const target = targetOf(url);
     if (target.startsWith("/.well-known/")) return skipped("wellKnown");
     if (!isHtml(response.headers.get("content-type"), status, target)) return skipped("notHtml");
-    if (apiPaths.some((start) => target.startsWith(start))) return skipped("api");
-    if (isAssetPath(pathOf(target))) return skipped("asset");
+    for (const start of apiPaths) if (target.startsWith(start)) return skipped("api");
+    if (target.includes(".") && isAssetPath(pathOf(target))) return skipped("asset");
     const headers = request.headers;
     if (isAhead(headers)) return skipped("prefetch");
     const kind = kindOf(headers);
@@ -180,21 +182,19 @@ function isHtml(type: string | null, status: number, target: string): boolean {
 /** Whether the browser only fetched ahead: the first token of any of four headers says so. */
 function isAhead(headers: HeadersLike): boolean {
   for (const name of PURPOSES) {
-    const purpose = headers.get(name);
-    if (purpose !== null && AHEAD.test(purpose)) return true;
+    if (headers.has(name) && AHEAD.test(headers.get(name) ?? "")) return true;
   }
   return false;
 }
 
 /** The kind of view; undefined for what is no navigation. */
 function kindOf(headers: HeadersLike): ViewKind | undefined {
-  if (headers.get("rsc") !== null || headers.get("next-router-prefetch") !== null) return undefined;
+  if (headers.has("rsc") || headers.has("next-router-prefetch")) return undefined;
   const destination = headers.get("sec-fetch-dest");
   if (destination === "document") return "browser";
-  if (destination !== null && destination !== "") return undefined;
+  if (destination) return undefined;
   const mode = headers.get("sec-fetch-mode");
   if (mode === "navigate") return "browser";
-  if (mode !== null && mode !== "") return undefined;
-  if (headers.get("x-requested-with")?.toLowerCase() === "xmlhttprequest") return undefined;
-  return SCRIPTED.some((name) => headers.get(name) !== null) ? undefined : "unverified";
+  if (mode || headers.get("x-requested-with")?.toLowerCase() === "xmlhttprequest") return undefined;
+  return SCRIPTED.some((name) => headers.has(name)) ? undefined : "unverified";
 }

@@ -90,11 +90,8 @@ export function createPathKey(options: PathOptions = {}): PathKey {
   return (target) => {
     const end = endOfPath(target);
     const raw = end < 0 ? target : target.slice(0, end);
-    let key = raw === "/" || raw === ""
-      ? "/"
-      : PLAIN.test(raw) && !raw.endsWith("/index")
-      ? raw
-      : normalize(raw, text);
+    let key = keepCase ? raw : raw.toLowerCase();
+    if (!PLAIN.test(key) || key.endsWith("/index")) key = normalize(raw, text);
     if (key === OTHER) return key;
     if (pathTemplates.length > 0) key = template(key);
     if (queryParams.length > 0 && target[end] === "?") {

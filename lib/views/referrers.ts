@@ -14,7 +14,7 @@
  * @module
  */
 
-import { createFamilies } from "./_families.ts";
+import { createFamilies, type Families } from "./_families.ts";
 import { KEY_CHARACTERS_MAX, OTHER } from "./paths.ts";
 
 /** Scheme, then host, of a referrer; a port and a user name are left out. */
@@ -24,6 +24,10 @@ const AUTHORITY =
 const HOST = /^[a-z\d_-]+(?:\.[a-z\d_-]+)*\.[a-z][a-z\d-]+$/;
 const PRIVATE =
   /\.(?:arpa|corp|home|internal|intranet|invalid|lan|local|localdomain|localhost|private)$/;
+
+/** How many origins an isolate remembers, in memory only, and how long ones. */
+const ORIGINS_MAX = 256;
+const ORIGIN_CHARACTERS_MAX = 80;
 
 /** How referrers become keys. */
 export interface ReferrerOptions {
@@ -65,20 +69,39 @@ export function createReferrerKey(options: ReferrerOptions = {}): ReferrerKey {
   const familyOf = createFamilies();
   const own = new Set(ownHosts.map(bareHost));
   const named = new Set(sources.map((source) => source.toLowerCase()));
+
+  function keyOf(referrer: string, site: string): string {
+    const found = AUTHORITY.exec(referrer);
+    if (found === null) return OTHER;
+    const host = bareHost(found[2] ?? "");
+    if ((found[1] ?? "").length > "https".length) {
+      const app = familyOf.app(host);
+      return app === undefined ? OTHER : groupReferrers ? app : host;
+    }
+    if (host === hostOf(site) || own.has(host)) return "internal";
+    if (host.length > KEY_CHARACTERS_MAX || !HOST.test(host) || PRIVATE.test(host)) return OTHER;
+    return groupReferrers ? familyOf.host(host) ?? host : host;
+  }
+
+  // A key depends on the two origins alone, so the last ones are remembered.
+  const known = new Map<string, string>();
+  let knownSite = "";
   return (referrer, url) => {
     if (referrer === null || referrer === "" || referrer.trim() === "") {
       return sourceOf(url, named, familyOf);
     }
-    const found = AUTHORITY.exec(referrer);
-    if (found === null) return OTHER;
-    const host = bareHost(found[2] ?? "");
-    if ((found[1] ?? "").length > 5) {
-      const app = familyOf(host, true);
-      return app === undefined ? OTHER : groupReferrers ? app : host;
+    const site = originOf(url);
+    const origin = originOf(referrer);
+    if (site !== knownSite || known.size >= ORIGINS_MAX) {
+      known.clear();
+      knownSite = site;
     }
-    if (host === hostOf(url) || own.has(host)) return "internal";
-    if (host.length > KEY_CHARACTERS_MAX || !HOST.test(host) || PRIVATE.test(host)) return OTHER;
-    return groupReferrers ? familyOf(host, false) ?? host : host;
+    let key = known.get(origin);
+    if (key === undefined) {
+      key = keyOf(origin, site);
+      if (origin.length <= ORIGIN_CHARACTERS_MAX) known.set(origin, key);
+    }
+    return key;
   };
 }
 
@@ -106,18 +129,29 @@ function bareHost(host: string): string {
   return host.toLowerCase().replace(/^www\.(?=.*\.)|\.$/g, "");
 }
 
+/** An address up to its path, that is up to its third slash; all of it where there is none. */
+function originOf(url: string): string {
+  const end = url.indexOf("/", url.indexOf("//") + 2);
+  return end < 0 ? url : url.slice(0, end);
+}
+
 function hostOf(url: string): string {
   return bareHost(AUTHORITY.exec(url)?.[2] ?? "");
 }
 
-function sourceOf(
-  url: string,
-  named: ReadonlySet<string>,
-  familyOf: (name: string, exact: boolean) => string | undefined,
-): string {
-  if (!url.includes("?")) return "direct";
-  const value = /[?&]utm_source=([^&#]+)/i.exec(url)?.[1] ?? /[?&]ref=([^&#]+)/i.exec(url)?.[1];
+function sourceOf(url: string, named: ReadonlySet<string>, familyOf: Families): string {
+  const value = parameter(url, "utm_source=") ?? parameter(url, "ref=");
   if (value === undefined || value.length > KEY_CHARACTERS_MAX) return "direct";
   const source = value.toLowerCase();
-  return named.has(source) ? source : familyOf(bareHost(source), false) ?? "direct";
+  return named.has(source) ? source : familyOf.host(bareHost(source)) ?? "direct";
+}
+
+/** A parameter's value, as it stands in the address; `name` ends in `=`. */
+function parameter(url: string, name: string): string | undefined {
+  let start = url.indexOf("?");
+  if (start < 0) return undefined;
+  do start = url.indexOf(name, start + 1); while (
+    start > 0 && !"?&".includes(url.charAt(start - 1))
+  );
+  return start < 0 ? undefined : /^[^&#]*/.exec(url.slice(start + name.length))?.[0];
 }
