@@ -6,10 +6,12 @@
 import { bundle, stop } from "./_bundle.ts";
 import { ROOT } from "./_paths.ts";
 import { table } from "./_table.ts";
+import { parseArgs } from "node:util";
 
 const ENTRY = "lib/worker/entry.ts";
 const OUTPUT = "dist/worker.js";
 const INPUTS_SHOWN = 12;
+const BOOLEAN = { type: "boolean" } as const;
 
 const HELP = `Bundle the Worker to ${OUTPUT}: one minified file, the bytes that are deployed.
 
@@ -46,21 +48,14 @@ export async function buildWorker({ quiet = false }: { quiet?: boolean } = {}): 
 }
 
 /** Reads the command line and builds; gives the exit code. */
-async function main(args: readonly string[]): Promise<number> {
-  const unknown = args.find((arg) => !["--quiet", "--help", "-h"].includes(arg));
-  if (unknown !== undefined) {
-    console.error(`Unknown argument "${unknown}"\n\n${HELP}`);
-    return 2;
-  }
-  if (args.includes("--help") || args.includes("-h")) {
-    console.log(HELP);
-    return 0;
-  }
+async function main(args: string[]): Promise<number> {
   try {
-    await buildWorker({ quiet: args.includes("--quiet") });
+    const { values } = parseArgs({ args, options: { quiet: BOOLEAN, help: BOOLEAN } });
+    if (values.help) console.log(HELP);
+    else await buildWorker({ quiet: values.quiet ?? false });
     return 0;
   } catch (error) {
-    console.error(`Cannot bundle ${ENTRY}: ${error instanceof Error ? error.message : error}`);
+    console.error(error instanceof Error ? error.message : error);
     return 1;
   }
 }

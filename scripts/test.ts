@@ -4,6 +4,7 @@
  * @module
  */
 import { type Gate, type GateContext, GATES, type Verdict } from "./_gates.ts";
+import { parseArgs } from "node:util";
 
 /** Gates that may run at the same time. */
 const SIDE_BY_SIDE = 2;
@@ -35,19 +36,25 @@ export interface Arguments {
  * @param args The arguments.
  * @param seed The seed, unless one is given.
  * @returns What was asked for, or `undefined` when help was.
- * @throws {RangeError} If an argument is not known.
+ * @throws {Error} If an argument is not known.
  */
-export function parseArguments(args: readonly string[], seed: number): Arguments | undefined {
-  const only: string[] = [];
-  const rest = args.flatMap((arg) => arg.startsWith("--") ? arg.split("=", 2) : [arg]);
-  for (let option = rest.shift(); option !== undefined; option = rest.shift()) {
-    if (option === "--help" || option === "-h") return undefined;
-    const value = rest.shift();
-    if (option === "--only" && GATES.some(({ name }) => name === value)) only.push(value ?? "");
-    else if (option === "--seed" && /^\d{1,10}$/.test(value ?? "")) seed = Number(value);
-    else throw new RangeError(`Cannot read "${[option, value ?? ""].join(" ").trim()}"`);
+export function parseArguments(args: string[], seed: number): Arguments | undefined {
+  const { values } = parseArgs({
+    args,
+    options: {
+      only: { type: "string", multiple: true, default: [] },
+      seed: { type: "string", default: String(seed) },
+      help: { type: "boolean", short: "h" },
+    },
+  });
+  if (values.help) return undefined;
+  const unknown = values.only.find((name) => !GATES.some((gate) => gate.name === name));
+  if (unknown !== undefined) throw new RangeError(`Unknown gate "${unknown}"`);
+  if (!/^\d{1,10}$/.test(values.seed)) {
+    throw new RangeError(`Cannot use seed "${values.seed}": a whole number is wanted`);
   }
-  return { gates: GATES.filter(({ name }) => only.length === 0 || only.includes(name)), seed };
+  const gates = GATES.filter(({ name }) => values.only.length === 0 || values.only.includes(name));
+  return { gates, seed: Number(values.seed) };
 }
 
 /** Runs one gate, says how it went, and shows what it printed when it failed. */
@@ -86,7 +93,7 @@ async function runGates(gates: readonly Gate[], context: GateContext): Promise<V
 }
 
 /** Reads the command line and runs; gives the exit code. */
-async function main(args: readonly string[]): Promise<number> {
+async function main(args: string[]): Promise<number> {
   let asked: Arguments | undefined;
   try {
     asked = parseArguments(args, Math.floor(Math.random() * 2 ** 31));
