@@ -4,9 +4,12 @@
  * @module
  */
 
+export * from "./lib/budget.ts";
 export * from "./lib/clock.ts";
+export * from "./lib/conversations.ts";
 export * from "./lib/kv/errors.ts";
 export * from "./lib/kv/keys.ts";
 export * from "./lib/kv/kv.ts";
 export * from "./lib/kv/limits.ts";
 export * from "./lib/kv/memory_kv.ts";
+export * from "./lib/wait_until.ts";

@@ -5,6 +5,7 @@ import * as keys from "@scrimp/kv/keys";
 import * as kv from "@scrimp/kv/kv";
 import * as limits from "@scrimp/kv/limits";
 import * as memoryKv from "@scrimp/kv/memory-kv";
+import * as conversations from "@scrimp/kv/conversations";
 
 /** What each sub-path exports at run time. A name that goes is a breaking change. */
 const SURFACE: readonly (readonly [path: string, module: object, names: readonly string[]])[] = [
@@ -12,6 +13,7 @@ const SURFACE: readonly (readonly [path: string, module: object, names: readonly
     "BULK_KEYS_MAX",
     "CACHE_TTL_SECONDS_DEFAULT",
     "CACHE_TTL_SECONDS_MIN",
+    "Conversations",
     "DAY_MS",
     "DELETES_PER_DAY",
     "EXPIRATION_TTL_SECONDS_MIN",
@@ -47,6 +49,7 @@ const SURFACE: readonly (readonly [path: string, module: object, names: readonly
     "systemRandom",
     "timeOfInverted",
     "toKvError",
+    "trimTurns",
     "ttlSecondsFor",
     "unescapePart",
     "utf8Length",
@@ -94,6 +97,7 @@ const SURFACE: readonly (readonly [path: string, module: object, names: readonly
     "ttlSecondsFor",
   ]],
   ["./memory-kv", memoryKv, ["KvBinding", "KvFailure", "MemoryKv"]],
+  ["./conversations", conversations, ["Conversations", "trimTurns"]],
   ["./kv", kv, []],
 ];
 
