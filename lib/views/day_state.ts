@@ -76,6 +76,8 @@ export interface DayState {
   leaseBy: string;
   /** Before when KV is not to be asked again, in milliseconds. */
   blockedUntil: number;
+  /** Before when the network is not to be listed again, in milliseconds. */
+  restUntil: number;
   /** Refusals in a row, of KV or of the pacing. */
   refusals: number;
 }
@@ -94,6 +96,7 @@ export function emptyDay(day: string): DayState {
     leaseUntil: 0,
     leaseBy: "",
     blockedUntil: 0,
+    restUntil: 0,
     refusals: 0,
   };
 }
@@ -212,12 +215,15 @@ export function mergeDay(mine: DayState, theirs: DayState): void {
     else mine.shards.set(id, shard);
   }
   if (theirs.network && theirs.network.at > (mine.network?.at ?? 0)) mine.network = theirs.network;
-  if (theirs.blockedUntil > mine.blockedUntil) mine.refusals = theirs.refusals;
   if (theirs.leaseUntil > mine.leaseUntil) {
     mine.leaseUntil = theirs.leaseUntil;
     mine.leaseBy = theirs.leaseBy;
   }
+  if (Math.max(theirs.blockedUntil, theirs.restUntil) > Math.max(mine.blockedUntil, mine.restUntil)) {
+    mine.refusals = theirs.refusals;
+  }
   mine.blockedUntil = Math.max(mine.blockedUntil, theirs.blockedUntil);
+  mine.restUntil = Math.max(mine.restUntil, theirs.restUntil);
 }
 
 /**
@@ -308,7 +314,8 @@ export function decodeDay(text: string | undefined, day: string): DayState | und
     if (!shard) return undefined;
     shards.set(shard.id, shard);
   }
-  const { network, leaseUntil, leaseBy, blockedUntil, refusals } = value;
-  if (![leaseUntil, blockedUntil, refusals].every(Number.isSafeInteger)) return undefined;
-  return { day, shards, network, leaseUntil, leaseBy: String(leaseBy), blockedUntil, refusals };
+  const { network, leaseUntil, blockedUntil, restUntil, refusals } = value;
+  if (![leaseUntil, blockedUntil, restUntil, refusals].every(Number.isSafeInteger)) return undefined;
+  const leaseBy = String(value.leaseBy);
+  return { day, shards, network, leaseUntil, leaseBy, blockedUntil, restUntil, refusals };
 }

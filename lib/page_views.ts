@@ -1,0 +1,283 @@
+/**
+ * Counts page views truthfully inside a daily budget of KV writes.
+ *
+ * `record()` touches memory only. After the response, counts move on to the data centre's cache and,
+ * paced by what the whole network has used, to KV: one key a data centre and day, written blindly with
+ * counts that only grow, so that stale reads, repeats and races can delay a count but never double it.
+ *
+ * @example Usage
+ * ```ts
+ * import { PageViews } from "@scrimp/kv/page-views";
+ * import { MemoryKv } from "@scrimp/kv/memory-kv";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const clock = { now: () => 0, sleep: () => Promise.resolve() };
+ * const kv = new MemoryKv({ now: clock.now });
+ * const views = new PageViews(kv, { clock, edgeCache: null });
+ *
+ * const request = new Request("https://example.com/about", { headers: { "user-agent": "Firefox" } });
+ * const response = new Response("<h1>About</h1>", { headers: { "content-type": "text/html" } });
+ * views.record(request, response);
+ * await views.flush();
+ *
+ * const { keys } = await kv.list({ prefix: "views:1970-01-01:" });
+ * assertEquals(keys.length, 1);
+ * ```
+ *
+ * @module
+ */
+
+import { type Clock, type Random, systemClock, systemRandom } from "./clock.ts";
+import type { Budget } from "./budget.ts";
+import type { Kv } from "./kv/kv.ts";
+import { type ClassifyOptions, createClassifier } from "./views/classify.ts";
+import { Calendar } from "./views/day.ts";
+import type { EdgeCache } from "./views/edge_cache.ts";
+import { KEYS_MAX, tallyVerdict } from "./views/tally.ts";
+import type { Verdict } from "./views/types.ts";
+import { type Exchange, ShardWriter } from "./views/writer.ts";
+import type { WaitUntil } from "./wait_until.ts";
+
+export type { Clock, EdgeCache, Exchange, Kv, Random, Verdict };
+export type { ClassifyOptions } from "./views/classify.ts";
+
+/** What a request must have for a view to be told from it. */
+type Classify = (request: Request, response: Response) => Verdict;
+
+/** Settings of {@linkcode PageViews}. */
+export interface PageViewsOptions extends ClassifyOptions {
+  /** Time. @default {systemClock} */
+  readonly clock?: Clock;
+  /** Chance. @default {systemRandom} */
+  readonly random?: Random;
+  /** The data centre's cache; `null` for none, at the price of more writes and more loss. @default {null} */
+  readonly edgeCache?: EdgeCache | null;
+  /** The data centre's name, for example `request.cf.colo`. @default {"X"} */
+  readonly colo?: string;
+  /** The IANA zone whose days are counted. @default {"UTC"} */
+  readonly timeZone?: string;
+  /** KV writes a day for page views over the whole network, at least 1. @default {400} */
+  readonly writesPerDay?: number;
+  /** How long views are gathered before they leave the isolate, in milliseconds. @default {2000} */
+  readonly lingerMs?: number;
+  /** Paths and referrers kept a day and writer, at least 1; the rest is `other`. @default {30} */
+  readonly keysMax?: number;
+  /** The ledger in which operations are booked. */
+  readonly budget?: Budget;
+  /** How ledgers of data centres reach each other. */
+  readonly exchange?: Exchange;
+  /** Told of everything that failed; must not throw. @default {does nothing} */
+  readonly onError?: (error: unknown) => void;
+}
+
+/** How long a flush goes on gathering, in milliseconds: `waitUntil` gives 30 s after the response. */
+const FLUSH_MS = 25_000;
+/** When a flush that has not come back is given up, in milliseconds: its request has ended by then. */
+const FLUSH_GONE_MS = 35_000;
+/** The pause between two rounds of a flush once it has gone on for a while, in milliseconds. */
+const ROUND_MS = 5_000;
+/** Rounds of a flush: what keeps it within a request's 50 subrequests. */
+const ROUNDS_MAX = 6;
+/** Requests that are not counted start a flush this rarely, in milliseconds. */
+const SKIPPED_FLUSH_MS = 15_000;
+
+/**
+ * Page views of one isolate. Keep one for as long as the isolate lives.
+ *
+ * Counts are never too high. They are late by seconds while writes abound, by up to a day where a
+ * busy network has to share them out, and incomplete by what dies with an isolate or is evicted from a
+ * data centre's cache before it could be stored.
+ */
+export class PageViews {
+  readonly #clock: Clock;
+  readonly #calendar: Calendar;
+  readonly #classify: Classify;
+  readonly #writer: ShardWriter;
+  readonly #lingerMs: number;
+  readonly #keysMax: number;
+  readonly #onError: (error: unknown) => void;
+  #flushUntil = 0;
+  #flushes = 0;
+  #viewsWait = false;
+  #skippedAt = -Infinity;
+
+  /**
+   * @param kv The store; `undefined` counts in memory until {@linkcode PageViews.kv} is set.
+   * @param options Settings.
+   * @throws {RangeError} If a setting is out of range or the time zone unknown.
+   */
+  constructor(kv?: Kv, options: PageViewsOptions = {}) {
+    const { clock = systemClock, random = systemRandom, edgeCache = null, colo = "X" } = options;
+    const { writesPerDay = 400, lingerMs = 2_000, keysMax = KEYS_MAX, onError = ignore } = options;
+    for (const [name, value] of Object.entries({ writesPerDay, keysMax })) {
+      if (!Number.isSafeInteger(value) || value < 1) {
+        throw new RangeError(`Cannot use ${name} ${value}: expected an integer of at least 1`);
+      }
+    }
+    if (!(lingerMs >= 0 && lingerMs <= FLUSH_MS)) {
+      throw new RangeError(`Cannot use lingerMs ${lingerMs}: expected 0 to ${FLUSH_MS}`);
+    }
+    this.#clock = clock;
+    this.#calendar = new Calendar(options.timeZone);
+    this.#classify = createClassifier(options);
+    this.#lingerMs = lingerMs;
+    this.#keysMax = keysMax;
+    this.#onError = onError;
+    this.#writer = new ShardWriter({
+      colo: /^[\w-]{1,16}$/.test(colo) ? colo : "X",
+      clock,
+      random,
+      calendar: this.#calendar,
+      edgeCache,
+      writesPerDay,
+      keysMax,
+      budget: options.budget,
+      onError,
+      exchange: options.exchange,
+    });
+    this.#writer.kv = kv;
+  }
+
+  /** The store. May be set anew with each request; `undefined` keeps counting in memory. */
+  get kv(): Kv | undefined {
+    return this.#writer.kv;
+  }
+
+  set kv(kv: Kv | undefined) {
+    this.#writer.kv = kv;
+  }
+
+  /** The time zone whose days are counted. */
+  get timeZone(): string {
+    return this.#calendar.timeZone;
+  }
+
+  /**
+   * Counts a request that has been answered, or notes why not. Memory only; never throws.
+   *
+   * @param request The request.
+   * @param response Its answer; only status and headers are looked at.
+   * @returns What was decided.
+   */
+  record(request: Request, response: Response): Verdict {
+    const verdict = this.#classify(request, response);
+    const { name } = this.#calendar.dayAt(this.#clock.now());
+    tallyVerdict(this.#writer.pendingOf(name), verdict, this.#keysMax);
+    if (verdict.counted) this.#viewsWait = true;
+    return verdict;
+  }
+
+  /**
+   * Counts a request and flushes after the response.
+   *
+   * @param request The request.
+   * @param response Its answer.
+   * @param ctx The execution context.
+   * @returns What was decided.
+   */
+  count(request: Request, response: Response, ctx: WaitUntil): Verdict {
+    const verdict = this.record(request, response);
+    if (this.isFlushDue()) ctx.waitUntil(this.flush());
+    return verdict;
+  }
+
+  /**
+   * Whether a flush would do anything: something has been counted and no flush is under way.
+   *
+   * @returns Whether to call {@linkcode PageViews.flush} now.
+   */
+  isFlushDue(): boolean {
+    const now = this.#clock.now();
+    if (now < this.#flushUntil) return false;
+    return this.#viewsWait || now - this.#skippedAt >= SKIPPED_FLUSH_MS;
+  }
+
+  /**
+   * Moves counts on, for up to 25 seconds: to the data centre's cache, and to KV as far as the day's
+   * writes allow. Await it in `waitUntil` only. Never rejects.
+   *
+   * Costs at most one list and one write for each day that has something to store.
+   */
+  async flush(): Promise<void> {
+    const start = this.#clock.now();
+    if (start < this.#flushUntil) return;
+    if (this.#flushUntil > 0) this.#writer.stalled();
+    this.#flushUntil = start + FLUSH_GONE_MS;
+    const flush = ++this.#flushes;
+    try {
+      await this.#rounds(start, flush);
+    } catch (error) {
+      this.#onError(error);
+    } finally {
+      if (flush === this.#flushes) this.#flushUntil = 0;
+    }
+  }
+
+  async #rounds(start: number, flush: number): Promise<void> {
+    const end = start + FLUSH_MS;
+    let pause = this.#lingerMs;
+    for (let round = 0; round < ROUNDS_MAX && flush === this.#flushes; round++) {
+      // deno-lint-ignore no-await-in-loop -- rounds follow each other
+      await this.#clock.sleep(pause);
+      this.#viewsWait = false;
+      this.#skippedAt = this.#clock.now();
+      // deno-lint-ignore no-await-in-loop -- as above
+      const next = await this.#writer.cycle();
+      const now = this.#clock.now();
+      const wanted = this.#viewsWait ? now + ROUND_MS : next;
+      if (wanted >= end && !(this.#viewsWait && now < end)) return;
+      pause = Math.max(1_000, Math.min(Math.max(wanted - now, ROUND_MS), end - now));
+    }
+  }
+
+  /**
+   * Views of a day that this data centre has counted and not stored. Asks the cache; no KV operation.
+   *
+   * @param day The day, `YYYY-MM-DD`.
+   * @returns Views.
+   */
+  async pending(day: string): Promise<number> {
+    await this.#writer.refresh(day);
+    return this.#writer.waiting(day);
+  }
+
+  /**
+   * How this data centre stands today, as far as this isolate knows. Memory only.
+   *
+   * @returns Views waiting, views lost, and what the last listing told of the network.
+   */
+  status(): PageViewsStatus {
+    const { name } = this.#calendar.dayAt(this.#clock.now());
+    const { state, lost, volatile } = this.#writer.status(name);
+    const { network } = state ?? {};
+    return {
+      day: name,
+      pending: this.#writer.waiting(name),
+      lost,
+      edgeCache: !volatile,
+      networkWrites: network ? network.writes + network.late : null,
+      dataCentres: network?.writers ?? null,
+      listedAt: network?.at ?? null,
+    };
+  }
+}
+
+/** How a data centre stands. */
+export interface PageViewsStatus {
+  /** Today. */
+  readonly day: string;
+  /** Views counted and not stored. */
+  readonly pending: number;
+  /** Views that this isolate had to drop because they were too old to be stored. */
+  readonly lost: number;
+  /** Whether the data centre's cache works. */
+  readonly edgeCache: boolean;
+  /** Writes for page views today over the whole network, as last listed; `null` before that. */
+  readonly networkWrites: number | null;
+  /** Data centres that have stored something today, as last listed; `null` before that. */
+  readonly dataCentres: number | null;
+  /** When that was, in milliseconds; `null` for never. */
+  readonly listedAt: number | null;
+}
+
+function ignore(): void {}

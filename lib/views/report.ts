@@ -1,0 +1,130 @@
+/**
+ * Answers what was counted, from what is stored.
+ *
+ * @module
+ */
+
+import { readMany } from "../kv/_read_many.ts";
+import type { Budget } from "../budget.ts";
+import type { Kv } from "../kv/kv.ts";
+import { addDays, type Calendar } from "./day.ts";
+import { mergeStored, rollUpKey, type StoredDay } from "./roll_up.ts";
+import { coloOf, type ListedShard, listShards } from "./shard.ts";
+import { countsOf } from "./tally.ts";
+import type { DayReport, Freshness, RangeReport } from "./types.ts";
+import { trafficWarning } from "./warning.ts";
+
+/** What a report is made with. */
+export interface ReportContext {
+  /** The store. */
+  readonly kv: Kv;
+  /** The time, in milliseconds. */
+  readonly now: number;
+  /** Days. */
+  readonly calendar: Calendar;
+  /** Views of today that the answering data centre has not stored. */
+  readonly pending?: number;
+  /** Where the operations are booked. */
+  readonly budget?: Budget;
+}
+
+/** Days of one report at most. */
+export const DAYS_MAX = 90;
+
+/**
+ * Reports one day. One list, one read, and one more for each shard that is not rolled up.
+ *
+ * @param context What it is made with.
+ * @param day The day, `YYYY-MM-DD`.
+ * @returns The report.
+ */
+export async function reportDay(context: ReportContext, day: string): Promise<DayReport> {
+  const { kv, budget } = context;
+  budget?.note("views", "read");
+  const [{ shards }, stored] = await Promise.all([
+    listShards(kv, day, () => budget?.note("views", "list")),
+    kv.get(rollUpKey(day)),
+  ]);
+  return toReport(context, day, await mergeStored(kv, day, shards, stored, budget));
+}
+
+/**
+ * Reports several days up to today. One list (for each 1,000 shards of the last eight days), one read
+ * a day, and one more for each shard that is not rolled up.
+ *
+ * @param context What it is made with.
+ * @param count Days, 1 to 90.
+ * @returns The report, oldest day first.
+ */
+export async function reportDays(context: ReportContext, count: number): Promise<RangeReport> {
+  const { kv, now, calendar, budget } = context;
+  const today = calendar.dayAt(now).name;
+  const names = Array.from({ length: count }, (_, index) => addDays(today, index - count + 1));
+  budget?.note("views", "read", count);
+  const [{ shards }, stored] = await Promise.all([
+    listShards(kv, undefined, () => budget?.note("views", "list")),
+    readMany(kv, names.map(rollUpKey)),
+  ]);
+  const byDay = new Map<string, ListedShard[]>(names.map((name) => [name, []]));
+  for (const shard of shards) byDay.get(shard.day)?.push(shard);
+  const days: DayReport[] = [];
+  for (const name of names) {
+    const rolled = stored.get(rollUpKey(name)) ?? null;
+    // deno-lint-ignore no-await-in-loop -- few days have shards; the others cost nothing
+    const day = await mergeStored(kv, name, byDay.get(name) ?? [], rolled, budget);
+    days.push(toReport(context, name, day));
+  }
+  return {
+    days,
+    total: days.reduce((sum, { total }) => sum + total, 0),
+    timeZone: calendar.timeZone,
+    damaged: days.reduce((sum, { damaged }) => sum + damaged, 0),
+  };
+}
+
+function toReport({ now, calendar, pending = 0 }: ReportContext, date: string, stored: StoredDay): DayReport {
+  const partial = calendar.dayAt(now).name <= date;
+  const counts = countsOf(stored.tally);
+  const freshness = freshnessOf(stored, now);
+  const report = {
+    date,
+    ...counts,
+    timeZone: calendar.timeZone,
+    partial,
+    pending: partial ? pending : 0,
+    freshness,
+    damaged: stored.damaged,
+    writes: stored.writes,
+    warning: trafficWarning(counts),
+  };
+  return { ...report, note: noteOf(report) };
+}
+
+function freshnessOf({ shards, source }: StoredDay, now: number): Freshness {
+  const ages = shards.flatMap(({ metadata }) =>
+    metadata ? [Math.max(0, Math.floor(now / 1000) - metadata.at)] : []
+  );
+  return {
+    dataCentres: new Set(shards.map(({ writer }) => coloOf(writer))).size,
+    shards: shards.length,
+    oldestSeconds: ages.length > 0 ? Math.max(...ages) : null,
+    newestSeconds: ages.length > 0 ? Math.min(...ages) : null,
+    source,
+  };
+}
+
+/** What the number is worth, in a sentence. */
+function noteOf(report: Omit<DayReport, "note">): string {
+  const { partial, damaged, dropped, pending, freshness } = report;
+  const parts = [
+    partial
+      ? "The day is not over: this is what has been stored so far, and views of the last minutes may be missing"
+      : freshness.source === "none"
+      ? "Nothing has been stored for this day"
+      : "Never more than was viewed; views that died with a server before they were stored are missing",
+  ];
+  if (pending > 0) parts.push(`${pending} more wait in this data centre`);
+  if (dropped > 0) parts.push(`${dropped} are known to be lost`);
+  if (damaged > 0) parts.push(`${damaged} stored values were unreadable and left out`);
+  return `${parts.join("; ")}.`;
+}
