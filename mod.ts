@@ -13,3 +13,6 @@ export * from "./lib/kv/kv.ts";
 export * from "./lib/kv/limits.ts";
 export * from "./lib/kv/memory_kv.ts";
 export * from "./lib/wait_until.ts";
+export * from "./lib/page_views.ts";
+export * from "./lib/worker/create_worker.ts";
+export * from "./lib/write_budget.ts";

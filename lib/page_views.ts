@@ -40,6 +40,9 @@ import type { WaitUntil } from "./wait_until.ts";
 
 export type { Clock, EdgeCache, Exchange, Kv, Random, Verdict };
 export type { ClassifyOptions } from "./views/classify.ts";
+export type { PathOptions } from "./views/paths.ts";
+export type { ReferrerOptions } from "./views/referrers.ts";
+export type { SkipReason, ViewKind } from "./views/types.ts";
 
 /** What a request must have for a view to be told from it. */
 type Classify = (request: Request, response: Response) => Verdict;
@@ -78,8 +81,8 @@ const FLUSH_GONE_MS = 35_000;
 const ROUND_MS = 5_000;
 /** Rounds of a flush: what keeps it within a request's 50 subrequests. */
 const ROUNDS_MAX = 6;
-/** Requests that are not counted start a flush this rarely, in milliseconds. */
-const SKIPPED_FLUSH_MS = 15_000;
+/** The least time between rounds for requests that are not counted, in milliseconds. */
+const SKIPPED_FLUSH_MS = 10_000;
 
 /**
  * Page views of one isolate. Keep one for as long as the isolate lives.
@@ -99,9 +102,12 @@ export class PageViews {
   #flushUntil = 0;
   #flushes = 0;
   #viewsWait = false;
-  #skippedAt = -Infinity;
+  #skipsWait = false;
+  #cycledAt = -Infinity;
 
   /**
+   * Makes a counter. Reads and stores nothing.
+   *
    * @param kv The store; `undefined` counts in memory until {@linkcode PageViews.kv} is set.
    * @param options Settings.
    * @throws {RangeError} If a setting is out of range or the time zone unknown.
@@ -162,8 +168,9 @@ export class PageViews {
   record(request: Request, response: Response): Verdict {
     const verdict = this.#classify(request, response);
     const { name } = this.#calendar.dayAt(this.#clock.now());
-    tallyVerdict(this.#writer.pendingOf(name), verdict, this.#keysMax);
+    tallyVerdict(this.#writer.keeper.pendingOf(name), verdict, this.#keysMax);
     if (verdict.counted) this.#viewsWait = true;
+    else this.#skipsWait = true;
     return verdict;
   }
 
@@ -187,9 +194,7 @@ export class PageViews {
    * @returns Whether to call {@linkcode PageViews.flush} now.
    */
   isFlushDue(): boolean {
-    const now = this.#clock.now();
-    if (now < this.#flushUntil) return false;
-    return this.#viewsWait || now - this.#skippedAt >= SKIPPED_FLUSH_MS;
+    return (this.#viewsWait || this.#skipsWait) && this.#clock.now() >= this.#flushUntil;
   }
 
   /**
@@ -215,16 +220,21 @@ export class PageViews {
 
   async #rounds(start: number, flush: number): Promise<void> {
     const end = start + FLUSH_MS;
-    let pause = this.#lingerMs;
+    // Requests that are not counted can wait: a crawler must not keep the cache busy.
+    const soonest = this.#viewsWait ? 0 : this.#cycledAt + SKIPPED_FLUSH_MS - start;
+    let pause = Math.max(this.#lingerMs, soonest);
     for (let round = 0; round < ROUNDS_MAX && flush === this.#flushes; round++) {
-      // deno-lint-ignore no-await-in-loop -- rounds follow each other
+      // deno-lint-ignore scrimp/no-await-in-loop -- rounds follow each other
       await this.#clock.sleep(pause);
       this.#viewsWait = false;
-      this.#skippedAt = this.#clock.now();
-      // deno-lint-ignore no-await-in-loop -- as above
+      this.#skipsWait = false;
+      this.#cycledAt = this.#clock.now();
+      // deno-lint-ignore scrimp/no-await-in-loop -- as above
       const next = await this.#writer.cycle();
       const now = this.#clock.now();
-      const wanted = this.#viewsWait ? now + ROUND_MS : next;
+      const wanted = this.#viewsWait
+        ? now + ROUND_MS
+        : Math.min(next, this.#skipsWait ? now + SKIPPED_FLUSH_MS : Infinity);
       if (wanted >= end && !(this.#viewsWait && now < end)) return;
       pause = Math.max(1_000, Math.min(Math.max(wanted - now, ROUND_MS), end - now));
     }
@@ -237,8 +247,8 @@ export class PageViews {
    * @returns Views.
    */
   async pending(day: string): Promise<number> {
-    await this.#writer.refresh(day);
-    return this.#writer.waiting(day);
+    await this.#writer.keeper.refresh(day);
+    return this.#writer.keeper.waiting(day);
   }
 
   /**
@@ -248,13 +258,13 @@ export class PageViews {
    */
   status(): PageViewsStatus {
     const { name } = this.#calendar.dayAt(this.#clock.now());
-    const { state, lost, volatile } = this.#writer.status(name);
-    const { network } = state ?? {};
+    const { keeper } = this.#writer;
+    const network = keeper.peek(name)?.network;
     return {
       day: name,
-      pending: this.#writer.waiting(name),
-      lost,
-      edgeCache: !volatile,
+      pending: keeper.waiting(name),
+      lost: keeper.lost,
+      edgeCache: !keeper.isVolatile,
       networkWrites: network ? network.writes + network.late : null,
       dataCentres: network?.writers ?? null,
       listedAt: network?.at ?? null,

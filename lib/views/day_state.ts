@@ -156,6 +156,26 @@ export function sumShard(shard: Shard): Omit<Part, "at"> {
 }
 
 /**
+ * Whether a shard has counted what KV is not known to hold.
+ *
+ * @param shard The shard.
+ * @returns Whether it has.
+ */
+export function isShardDirty(shard: Shard): boolean {
+  return eventsOf(sumShard(shard).tally) > shard.storedEvents;
+}
+
+/**
+ * Whether any shard of a day is dirty.
+ *
+ * @param state The day.
+ * @returns Whether one is.
+ */
+export function isDirty(state: DayState): boolean {
+  return [...state.shards.values()].some(isShardDirty);
+}
+
+/**
  * The shard that takes new parts: the oldest, so that copies agree.
  *
  * @param state The day.
@@ -219,7 +239,9 @@ export function mergeDay(mine: DayState, theirs: DayState): void {
     mine.leaseUntil = theirs.leaseUntil;
     mine.leaseBy = theirs.leaseBy;
   }
-  if (Math.max(theirs.blockedUntil, theirs.restUntil) > Math.max(mine.blockedUntil, mine.restUntil)) {
+  if (
+    Math.max(theirs.blockedUntil, theirs.restUntil) > Math.max(mine.blockedUntil, mine.restUntil)
+  ) {
     mine.refusals = theirs.refusals;
   }
   mine.blockedUntil = Math.max(mine.blockedUntil, theirs.blockedUntil);
@@ -315,7 +337,9 @@ export function decodeDay(text: string | undefined, day: string): DayState | und
     shards.set(shard.id, shard);
   }
   const { network, leaseUntil, blockedUntil, restUntil, refusals } = value;
-  if (![leaseUntil, blockedUntil, restUntil, refusals].every(Number.isSafeInteger)) return undefined;
+  if (![leaseUntil, blockedUntil, restUntil, refusals].every(Number.isSafeInteger)) {
+    return undefined;
+  }
   const leaseBy = String(value.leaseBy);
   return { day, shards, network, leaseUntil, leaseBy, blockedUntil, restUntil, refusals };
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { readMany } from "../kv/_read_many.ts";
+import { readMany } from "../kv/read_many.ts";
 import type { Kv } from "../kv/kv.ts";
 import type { Budget } from "../budget.ts";
 import { decodeShard, type ListedShard, listShards } from "./shard.ts";

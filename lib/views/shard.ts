@@ -121,8 +121,7 @@ export async function listShards(
   let cursor: string | undefined;
   for (let page = 0; page < PAGES_MAX; page++) {
     onList?.();
-    // deno-lint-ignore no-await-in-loop -- each page needs the cursor of the one before
-    // deno-lint-ignore scrimp/no-await-in-loop -- each page names the next one
+    // deno-lint-ignore scrimp/no-await-in-loop -- each page needs the cursor of the one before
     const answer = await kv.list(cursor === undefined ? { prefix } : { prefix, cursor });
     for (const key of answer.keys) {
       const shard = listed(key);

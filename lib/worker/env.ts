@@ -20,6 +20,18 @@ export interface Env {
   readonly ASSETS?: Fetcher;
   /** Opens the private routes; a secret. */
   readonly ADMIN_TOKEN?: string;
+  /** The IANA zone whose days are counted. @default {"UTC"} */
+  readonly TIME_ZONE?: string;
+  /** Query parameters that tell pages apart, separated by commas. @default {none} */
+  readonly QUERY_PARAMS?: string;
+  /** Templates of paths with ids, separated by commas, for example `/post/:id`. @default {none} */
+  readonly PATH_TEMPLATES?: string;
+  /** Other hosts of the site, separated by commas. @default {none} */
+  readonly OWN_HOSTS?: string;
+  /** KV writes a day for page views over the whole network. @default {"400"} */
+  readonly VIEWS_WRITES_PER_DAY?: string;
+  /** `1` marks pages with an `X-Scrimp` header that tells how they were counted. @default {"0"} */
+  readonly SCRIMP_DEBUG?: string;
   /** Any other binding or plain variable. */
   readonly [name: string]: unknown;
 }

@@ -4,12 +4,24 @@
  * @module
  */
 
-import type { Budget } from "../budget.ts";
+import type { WriteBudget } from "../write_budget.ts";
 import type { Clock, Random } from "../clock.ts";
 import type { Kv } from "../kv/kv.ts";
+import type { PageViews } from "../page_views.ts";
 import type { EdgeCache } from "../views/edge_cache.ts";
+import type { DayReport, RangeReport } from "../views/types.ts";
 import type { WaitUntil } from "../wait_until.ts";
 import type { Env } from "./env.ts";
+
+/** What has been counted. Without a namespace every day is empty. */
+export interface Reports {
+  /** Today, `YYYY-MM-DD`. */
+  today(): string;
+  /** One day. One list, and a read for it and for each shard that is not rolled up. */
+  day(date: string): Promise<DayReport>;
+  /** The last `count` days, today included. One list for each 1,000 shards, reads as for one day. */
+  days(count: number): Promise<RangeReport>;
+}
 
 /** What a handler gets. */
 export interface RouteContext {
@@ -33,8 +45,16 @@ export interface RouteContext {
   readonly clock: Clock;
   /** Chance. */
   readonly random: Random;
+  /** The counter. */
+  readonly views: PageViews;
+  /** What it has counted. */
+  readonly reports: Reports;
+  /** Errors so far that visitors did not see. */
+  readonly errors: { readonly count: number; readonly last: string | null };
+  /** Takes note of an error that the visitor is not to see. */
+  readonly report: (error: unknown) => void;
   /** The ledger of KV operations. */
-  readonly budget: Budget;
+  readonly budget: WriteBudget;
   /**
    * An object of this isolate, made once by `make` and kept under `name`: where a route keeps its
    * `RateLimiter`, `Feed` and the like.

@@ -26,7 +26,6 @@ export async function readMany(
   const values = new Map<string, string | null>();
   for (let start = 0; start < keys.length; start += BULK_KEYS_MAX) {
     const chunk = keys.slice(start, start + BULK_KEYS_MAX);
-    // deno-lint-ignore no-await-in-loop -- bounded use of the invocation's connections
     for (const [key, value] of await readChunk(kv, chunk)) values.set(key, value);
   }
   return values;
@@ -41,7 +40,7 @@ async function readChunk(kv: Kv, keys: string[]): Promise<Map<string, string | n
   const missing = keys.filter((key) => !values.has(key));
   for (let start = 0; start < missing.length; start += SINGLE_READS) {
     const some = missing.slice(start, start + SINGLE_READS);
-    // deno-lint-ignore no-await-in-loop -- as above
+    // deno-lint-ignore scrimp/no-await-in-loop -- as above
     const read = await Promise.all(some.map((key) => kv.get(key)));
     some.forEach((key, index) => values.set(key, read[index] ?? null));
   }

@@ -1,0 +1,247 @@
+/**
+ * Memory and tier two: what an isolate has counted, and what its data centre's cache knows.
+ *
+ * @module
+ */
+
+import type { Clock, Random } from "../clock.ts";
+import {
+  type DayState,
+  decodeDay,
+  emptyDay,
+  emptyShard,
+  encodeDay,
+  foldParts,
+  isDirty,
+  mergeDay,
+  openPart,
+  type Part,
+  PART_OPEN_MS,
+  primaryShard,
+  type Shard,
+  sumShard,
+} from "./day_state.ts";
+import { addDays } from "./day.ts";
+import type { EdgeCache } from "./edge_cache.ts";
+import { addTally, emptyTally, eventsOf, type Tally } from "./tally.ts";
+
+/** Days that are still written: today and those that roll-up still reads. */
+export const DAYS_KEPT = 3;
+/** How long the cache keeps a day, in seconds. */
+const CACHE_TTL_SECONDS = 3 * 86_400;
+
+/** What a keeper works with. */
+export interface KeeperContext {
+  /** The data centre's name. */
+  readonly colo: string;
+  /** Time. */
+  readonly clock: Clock;
+  /** Chance. */
+  readonly random: Random;
+  /** Tier two, or `null` for none. */
+  readonly edgeCache: EdgeCache | null;
+  /** Told of everything that failed. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** One isolate's knowledge of the days that are still written. */
+export class DayKeeper {
+  /** This isolate's name, unlike any other's. */
+  readonly name: string;
+  readonly #context: KeeperContext;
+  readonly #pending = new Map<string, Tally>();
+  readonly #days = new Map<string, DayState>();
+  /** This isolate's open part in each shard. */
+  readonly #open = new WeakMap<Shard, { name: string; part: Part }>();
+  #parts = 0;
+  #hits = 0;
+  #misses = 0;
+  #lost = 0;
+
+  /** @param context What it works with. */
+  constructor(context: KeeperContext) {
+    this.#context = context;
+    this.name = suffix(context.random);
+  }
+
+  /** Views that were too old to be stored and had to be dropped by this isolate. */
+  get lost(): number {
+    return this.#lost;
+  }
+
+  /** Whether what is not in KV dies with the isolate: there is no cache, or it keeps nothing. */
+  get isVolatile(): boolean {
+    return !this.#context.edgeCache || (this.#misses >= 2 && this.#hits === 0);
+  }
+
+  /**
+   * The tally that takes what is counted on a day.
+   *
+   * @param day The day, `YYYY-MM-DD`.
+   * @returns The tally.
+   */
+  pendingOf(day: string): Tally {
+    let tally = this.#pending.get(day);
+    if (!tally) this.#pending.set(day, tally = emptyTally());
+    return tally;
+  }
+
+  /**
+   * Views of a day that this data centre, as far as this isolate knows, has not stored.
+   *
+   * @param day The day, `YYYY-MM-DD`.
+   * @returns Views.
+   */
+  waiting(day: string): number {
+    let views = this.#pending.get(day)?.total ?? 0;
+    for (const shard of this.#days.get(day)?.shards.values() ?? []) {
+      views += Math.max(0, sumShard(shard).tally.total - shard.storedTotal);
+    }
+    return views;
+  }
+
+  /**
+   * What is known of a day.
+   *
+   * @param day The day, `YYYY-MM-DD`.
+   * @returns The day, or `undefined` where nothing is known.
+   */
+  peek(day: string): DayState | undefined {
+    return this.#days.get(day);
+  }
+
+  /**
+   * Whether a day has anything that the cache or KV may not have.
+   *
+   * @param day The day, `YYYY-MM-DD`.
+   * @returns Whether it does.
+   */
+  hasNews(day: string): boolean {
+    const state = this.#days.get(day);
+    return this.#pending.has(day) || (state !== undefined && isDirty(state));
+  }
+
+  /**
+   * What is known of a day, made where nothing is.
+   *
+   * @param day The day, `YYYY-MM-DD`.
+   * @returns The day.
+   */
+  stateOf(day: string): DayState {
+    let state = this.#days.get(day);
+    if (!state) this.#days.set(day, state = emptyDay(day));
+    return state;
+  }
+
+  /**
+   * Reads what the data centre's cache knows of a day, without counting anything.
+   *
+   * @param day The day, `YYYY-MM-DD`.
+   */
+  async refresh(day: string): Promise<void> {
+    await this.#pull(this.stateOf(day));
+  }
+
+  /**
+   * Lets go of days that are too old to be written, and reports what is lost with them.
+   *
+   * @param today Today, `YYYY-MM-DD`.
+   */
+  forget(today: string): void {
+    const oldest = addDays(today, 1 - DAYS_KEPT);
+    for (const day of new Set([...this.#days.keys(), ...this.#pending.keys()])) {
+      if (day >= oldest) continue;
+      const lost = this.waiting(day);
+      if (lost > 0) {
+        this.#lost += lost;
+        this.pendingOf(today).dropped += lost;
+      }
+      this.#days.delete(day);
+      this.#pending.delete(day);
+    }
+  }
+
+  async #pull(state: DayState): Promise<void> {
+    const { edgeCache, onError } = this.#context;
+    if (!edgeCache) return;
+    try {
+      const text = await edgeCache.get(`views:${state.day}`);
+      const theirs = decodeDay(text, state.day);
+      if (theirs) {
+        this.#hits++;
+        mergeDay(state, theirs);
+      } else if (state.shards.size > 0) {
+        this.#misses++;
+      }
+    } catch (error) {
+      onError(error);
+    }
+  }
+
+  /**
+   * Puts a day into the cache. Never rejects.
+   *
+   * @param state The day.
+   */
+  async push(state: DayState): Promise<void> {
+    const { edgeCache, onError } = this.#context;
+    if (!edgeCache || state.shards.size === 0) return;
+    try {
+      await edgeCache.set(`views:${state.day}`, encodeDay(state), CACHE_TTL_SECONDS);
+    } catch (error) {
+      onError(error);
+    }
+  }
+
+  /**
+   * Merges the cache's copy, adds what this isolate has counted, and puts the result back. Never
+   * rejects.
+   *
+   * @param day The day, `YYYY-MM-DD`.
+   * @returns The day.
+   */
+  async sync(day: string): Promise<DayState> {
+    const state = this.stateOf(day);
+    await this.#pull(state);
+    const now = this.#context.clock.now();
+    const pending = this.#pending.get(day);
+    if (pending && eventsOf(pending) > 0) {
+      addTally(this.part(state, now).tally, pending);
+      this.#pending.delete(day);
+    }
+    foldParts(state, now);
+    if (pending) await this.push(state);
+    return state;
+  }
+
+  /**
+   * This isolate's open part of a day.
+   *
+   * @param state The day.
+   * @param now The time, in milliseconds.
+   * @param wanted The shard; by default the one that takes new parts.
+   * @returns The part.
+   */
+  part(state: DayState, now: number, wanted?: Shard): Part {
+    let shard = wanted ?? primaryShard(state);
+    if (!shard) {
+      const { colo, random } = this.#context;
+      shard = emptyShard(`${colo}-${suffix(random)}`, now);
+      state.shards.set(shard.id, shard);
+    }
+    const open = this.#open.get(shard);
+    if (open && !shard.folded.has(open.name) && now - open.part.at < PART_OPEN_MS) {
+      open.part.at = now;
+      return open.part;
+    }
+    const name = `${this.name}${(this.#parts++).toString(36)}`;
+    const part = openPart(shard, name, now);
+    this.#open.set(shard, { name, part });
+    return part;
+  }
+}
+
+/** Six characters that tell writers apart: one clash in two thousand million. */
+function suffix(random: Random): string {
+  return Math.floor(random() * 36 ** 6).toString(36).padStart(6, "0");
+}

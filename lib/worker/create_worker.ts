@@ -1,0 +1,224 @@
+/**
+ * The ready Worker: serves the site, counts its page views, answers the API.
+ *
+ * @example Usage
+ * ```ts
+ * import { createWorker } from "@scrimp/kv/worker";
+ * import { MemoryKv } from "@scrimp/kv/memory-kv";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const clock = { now: () => 0, sleep: () => Promise.resolve() };
+ * const worker = createWorker({ clock, edgeCache: null });
+ * const env = { KV: new MemoryKv({ now: clock.now }) };
+ * const ctx = { waitUntil() {} };
+ * const request = new Request("https://example.com/api/traffic?date=1970-01-01");
+ * const report = await (await worker.fetch(request, env, ctx)).json();
+ * assertEquals(report.total, 0);
+ * ```
+ *
+ * @module
+ */
+
+import { type Clock, type Random, systemClock, systemRandom } from "../clock.ts";
+import { debugHeader, isAssetPath } from "../views/classify.ts";
+import type { EdgeCache } from "../views/edge_cache.ts";
+import { addDays } from "../views/day.ts";
+import { reportDay, reportDays } from "../views/report.ts";
+import { rollUpDay } from "../views/roll_up.ts";
+import type { WaitUntil } from "../wait_until.ts";
+import type { Env } from "./env.ts";
+import { emptyStore } from "./empty_store.ts";
+import { type Isolate, type IsolateParts, makeIsolate } from "./isolate.ts";
+import { errorResponse, type Reports, type Route, type RouteContext } from "./route.ts";
+import { matchRoute } from "./router.ts";
+import { routes as ownRoutes } from "./routes.ts";
+
+export type { Clock, EdgeCache, Env, Random, WaitUntil };
+export type { Fetcher } from "./env.ts";
+export type { Kv } from "../kv/kv.ts";
+
+/** Settings of {@linkcode createWorker}. */
+export interface WorkerOptions {
+  /** Time. @default {systemClock} */
+  readonly clock?: Clock;
+  /** Chance. @default {systemRandom} */
+  readonly random?: Random;
+  /** The data centre's cache; `null` for none. @default {the Cache API} */
+  readonly edgeCache?: EdgeCache | null;
+  /** Told of everything that failed and that no visitor saw. @default {does nothing} */
+  readonly onError?: (error: unknown) => void;
+}
+
+/** A Worker. */
+export interface ScrimpWorker {
+  /** Answers a request. */
+  fetch(request: Request, env: Env, ctx: WaitUntil): Promise<Response>;
+  /** Rolls the last days up. For a daily cron trigger. */
+  scheduled(event: unknown, env: Env, ctx: WaitUntil): Promise<void>;
+}
+
+/** Days that `scheduled()` rolls up: as long as their shards may still grow, and once after. */
+const DAYS_ROLLED = 4;
+
+/**
+ * Makes the Worker. One call is one isolate: all state lives in what it returns.
+ *
+ * Answering a page costs no KV operation; what is counted is stored after the response.
+ *
+ * @param options Settings.
+ * @returns The Worker.
+ */
+export function createWorker(options: WorkerOptions = {}): ScrimpWorker {
+  const parts: IsolateParts = {
+    clock: options.clock ?? systemClock,
+    random: options.random ?? systemRandom,
+    edgeCache: options.edgeCache,
+    onError: options.onError ?? ignore,
+  };
+  let isolate: Isolate | undefined;
+  return {
+    async fetch(request, env, ctx) {
+      isolate ??= makeIsolate(parts, request, env);
+      isolate.views.kv = env.KV;
+      return await answer(isolate, request, env, ctx);
+    },
+    async scheduled(_event, env) {
+      isolate ??= makeIsolate(parts, new Request("https://scheduled.invalid/"), env);
+      await rollUp(isolate, env);
+    },
+  };
+}
+
+function ignore(): void {}
+
+async function answer(
+  isolate: Isolate,
+  request: Request,
+  env: Env,
+  ctx: WaitUntil,
+): Promise<Response> {
+  const url = new URL(request.url);
+  const match = matchRoute(ownRoutes, request.method, url.pathname);
+  if (!match && url.pathname.startsWith("/api/")) {
+    return errorResponse(404, "notFound", `There is no API at ${JSON.stringify(url.pathname)}`);
+  }
+  if (match && "allow" in match) {
+    const message = `${request.method} is not possible here: expected ${match.allow}`;
+    return errorResponse(405, "methodNotAllowed", message, { allow: match.allow });
+  }
+  if (match) {
+    const context = contextOf(isolate, request, url, env, ctx, match.params);
+    const response = await handle(match.route, context);
+    after(isolate, ctx, () => isolate.budget.sync(isolate.edgeCache));
+    return request.method === "HEAD" ? new Response(null, response) : response;
+  }
+  const response = env.ASSETS
+    ? await env.ASSETS.fetch(request)
+    : new Response("Not found\n", { status: 404 });
+  return isAssetPath(url.pathname) ? response : count(isolate, request, response, env, ctx);
+}
+
+/** Counts a page. Whatever fails in here, the page is served as it is. */
+function count(
+  isolate: Isolate,
+  request: Request,
+  response: Response,
+  env: Env,
+  ctx: WaitUntil,
+): Response {
+  try {
+    const verdict = isolate.views.record(request, response);
+    if (isolate.views.isFlushDue()) after(isolate, ctx, () => isolate.views.flush());
+    if (!/^(1|true)$/i.test(env.SCRIMP_DEBUG ?? "")) return response;
+    const marked = new Response(response.body, response);
+    marked.headers.set("x-scrimp", debugHeader(verdict));
+    return marked;
+  } catch (error) {
+    isolate.report(error);
+    return response;
+  }
+}
+
+/** Does something after the response; its failure is only noted. */
+function after(isolate: Isolate, ctx: WaitUntil, work: () => Promise<unknown>): void {
+  try {
+    ctx.waitUntil(work().catch(isolate.report));
+  } catch (error) {
+    isolate.report(error);
+  }
+}
+
+async function handle(route: Route, context: RouteContext): Promise<Response> {
+  try {
+    return await route.handle(context);
+  } catch (error) {
+    context.report(error);
+    return errorResponse(
+      503,
+      "unavailable",
+      "The store did not answer as expected: try again later",
+      {
+        "retry-after": "60",
+      },
+    );
+  }
+}
+
+function contextOf(
+  isolate: Isolate,
+  request: Request,
+  url: URL,
+  env: Env,
+  ctx: WaitUntil,
+  params: Readonly<Record<string, string>>,
+): RouteContext {
+  const { clock, random, budget, colo, edgeCache, views, report, kept } = isolate;
+  return {
+    request,
+    url,
+    params,
+    env,
+    ctx,
+    kv: env.KV,
+    edgeCache,
+    colo,
+    clock,
+    random,
+    views,
+    reports: reportsOf(isolate, env),
+    report,
+    budget,
+    errors: isolate.errors,
+    once<T>(name: string, make: () => T): T {
+      if (!kept.has(name)) kept.set(name, make());
+      return kept.get(name) as T;
+    },
+  };
+}
+
+function reportsOf({ clock, calendar, views, budget }: Isolate, env: Env): Reports {
+  const context = async () => {
+    const now = clock.now();
+    const pending = await views.pending(calendar.dayAt(now).name);
+    return { kv: env.KV ?? emptyStore, now, calendar, pending, budget };
+  };
+  return {
+    today: () => calendar.dayAt(clock.now()).name,
+    day: async (date) => reportDay(await context(), date),
+    days: async (count) => reportDays(await context(), count),
+  };
+}
+
+/** Rolls up each day by itself, so that one that fails does not keep the others from it. */
+async function rollUp({ clock, calendar, budget, report }: Isolate, env: Env): Promise<void> {
+  if (!env.KV) return;
+  const today = calendar.dayAt(clock.now()).name;
+  for (let age = DAYS_ROLLED - 1; age >= 0; age--) {
+    try {
+      // deno-lint-ignore scrimp/no-await-in-loop -- one day after the other keeps within the limits
+      await rollUpDay(env.KV, addDays(today, -age), budget);
+    } catch (error) {
+      report(error);
+    }
+  }
+}

@@ -1,0 +1,98 @@
+/**
+ * `POST /api/waitlist`: the site's own data, which nothing else may keep from being stored.
+ *
+ * @module
+ */
+
+import { classifyKvError } from "../../kv/errors.ts";
+import { buildKey } from "../../kv/keys.ts";
+import type { Kv } from "../../kv/kv.ts";
+import { errorResponse, type Route, type RouteContext } from "../route.ts";
+
+/** Bytes of a request's body at most. */
+const BODY_BYTES_MAX = 4_096;
+/** Characters of an address at most, as mail servers have it. */
+const EMAIL_CHARACTERS_MAX = 254;
+/** KV takes one write a second for a key; what was refused for that is tried again after this. */
+const AGAIN_MS = 1_100;
+
+/** One read, and one write for a new address. */
+export const waitlistRoutes: readonly Route[] = [{
+  method: "POST",
+  path: "/api/waitlist",
+  handle: join,
+}];
+
+async function join(context: RouteContext): Promise<Response> {
+  const { request, kv, budget } = context;
+  const email = await readEmail(request);
+  if (email === undefined) {
+    return errorResponse(
+      400,
+      "badEmail",
+      "Cannot use this as an e-mail address: expected name@host",
+    );
+  }
+  if (!kv) return errorResponse(503, "unavailable", "The waitlist is closed: no store is bound");
+  const key = await buildKey(["waitlist", email], { partBytesMax: 400 });
+  budget.note("waitlist", "read");
+  // A read that fails must not keep the signup from being stored: the key is the same either way.
+  const known = await kv.get(key).catch(() => null);
+  if (known === null) await store(context, kv, key, email);
+  return accepted(request);
+}
+
+async function store(context: RouteContext, kv: Kv, key: string, email: string): Promise<void> {
+  const { budget, clock, ctx, report } = context;
+  const value = JSON.stringify({ v: 1, email, at: new Date(clock.now()).toISOString() });
+  budget.note("waitlist", "write");
+  try {
+    await kv.put(key, value);
+  } catch (error) {
+    if (classifyKvError(error) !== "rate") throw error;
+    // Somebody has just written the same address: a second click. It is written once more, later.
+    budget.note("waitlist", "write");
+    ctx.waitUntil(clock.sleep(AGAIN_MS).then(() => kv.put(key, value)).catch(report));
+  }
+}
+
+/** The address, in lower case; `undefined` where there is none. */
+async function readEmail(request: Request): Promise<string | undefined> {
+  if (Number(request.headers.get("content-length") ?? 0) > BODY_BYTES_MAX) return undefined;
+  const text = await request.text();
+  if (text.length > BODY_BYTES_MAX) return undefined;
+  const email = isForm(request) ? new URLSearchParams(text).get("email") : emailOfJson(text);
+  const address = typeof email === "string" ? email.trim().toLowerCase() : "";
+  const isAddress = /^[^\s@<>"(),:;\\]{1,64}@[^\s@<>"(),:;\\.]+(\.[^\s@<>"(),:;\\.]+)+$/.test(
+    address,
+  );
+  return isAddress && address.length <= EMAIL_CHARACTERS_MAX ? address : undefined;
+}
+
+function emailOfJson(text: string): unknown {
+  try {
+    return JSON.parse(text)?.email;
+  } catch {
+    return undefined;
+  }
+}
+
+function isForm(request: Request): boolean {
+  return /^application\/x-www-form-urlencoded/i.test(request.headers.get("content-type") ?? "");
+}
+
+/** The same answer for a new address and for one that is already there. */
+function accepted(request: Request): Response {
+  const headers = { "cache-control": "no-store" };
+  if (!isForm(request) || !/text\/html/.test(request.headers.get("accept") ?? "")) {
+    return Response.json({ ok: true, guarantee: "at least once" }, { status: 202, headers });
+  }
+  const page = `<!doctype html><html lang="en"><meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<link rel="stylesheet" href="/style.css"><title>You are on the list</title>
+<main><h1>You are on the list</h1><p><a href="/">Back to the site</a></p></main></html>`;
+  return new Response(page, {
+    status: 202,
+    headers: { ...headers, "content-type": "text/html; charset=utf-8" },
+  });
+}

@@ -1,0 +1,325 @@
+/**
+ * Shares out a day's KV writes between purposes, and keeps a reserve for the site's own.
+ *
+ * The free plan's allowances are the account's, so no isolate can see what is left of them. A ledger
+ * adds up what it is told: this isolate's operations, its data centre's (through the edge cache) and the
+ * network's (along with page-view shards). It asks no store and costs no KV operation.
+ *
+ * @example Usage
+ * ```ts
+ * import { WriteBudget } from "@scrimp/kv/write-budget";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const budget = new WriteBudget({ now: () => 0, shares: { search: 10 }, headStart: 0.2 });
+ * assertEquals(budget.take("search", "write", 2).granted, true);
+ * const { granted, retryAfterMs } = budget.take("search");
+ * assertEquals(granted, false);
+ * assertEquals(retryAfterMs, 10_800_000);
+ * ```
+ *
+ * @module
+ */
+
+import type { Budget, BudgetGrant, KvOperation } from "./budget.ts";
+import { type Random, systemClock, systemRandom } from "./clock.ts";
+import { parseJson } from "./views/tally.ts";
+import type { EdgeCache } from "./views/edge_cache.ts";
+
+export type { Budget, BudgetGrant, EdgeCache, KvOperation, Random };
+
+const DAY_MS = 86_400_000;
+/** Isolates of a data centre whose use is kept apart. */
+const PARTS_MAX = 50;
+/** How long an isolate keeps changes of the ledger to itself, in milliseconds. */
+const SYNC_MS = 2_000;
+
+/** Writes a day by purpose. Their sum leaves 260 of the free plan's 1,000 to the site's own. */
+export const DEFAULT_SHARES: Readonly<Record<string, number>> = {
+  views: 400,
+  chat: 150,
+  keywords: 80,
+  limits: 70,
+  feed: 40,
+};
+
+/** Settings of {@linkcode WriteBudget}. */
+export interface WriteBudgetOptions {
+  /** The time in milliseconds. @default {systemClock.now} */
+  readonly now?: () => number;
+  /** Chance, for this isolate's name. @default {systemRandom} */
+  readonly random?: Random;
+  /** All writes a day, a positive integer. @default {1000} */
+  readonly writesPerDay?: number;
+  /** Writes a day by purpose; what they leave is the site's. @default {DEFAULT_SHARES} */
+  readonly shares?: Readonly<Record<string, number>>;
+  /** The part of a share that may be spent as soon as the day begins, 0 to 1. @default {0.3} */
+  readonly headStart?: number;
+}
+
+/** Operations by kind. */
+export type OperationCounts = Partial<Record<KvOperation, number>>;
+
+/** What is known of one purpose. */
+export interface PurposeStatus {
+  /** Writes a day it may use, over the whole network; `null` for the site's own, which is not limited. */
+  readonly share: number | null;
+  /** This data centre's operations today. */
+  readonly here: OperationCounts;
+  /** Writes of the whole network today, as far as known. */
+  readonly networkWrites: number;
+  /** When the share runs out at today's pace, in milliseconds since the Unix epoch; `null` for not today. */
+  readonly runsOutAt: number | null;
+}
+
+/** One isolate's operations by purpose. */
+type Ledger = Record<string, OperationCounts>;
+
+/**
+ * The ledger of one isolate.
+ *
+ * A purpose's share becomes available over the day, so that a burst cannot spend it at once. What this
+ * data centre has used since the network was last heard of is taken to have been used by every other
+ * data centre too. `note()` books what must be done regardless, such as a signup.
+ */
+export class WriteBudget implements Budget {
+  readonly #now: () => number;
+  readonly #name: string;
+  readonly #writesPerDay: number;
+  readonly #shares: ReadonlyMap<string, number>;
+  readonly #headStart: number;
+  #day = -1;
+  #own: Ledger = {};
+  /** Other isolates of this data centre, by name. */
+  #others = new Map<string, Ledger>();
+  #network: Readonly<Record<string, number>> = {};
+  /** This data centre's writes when the network was last heard of. */
+  #heard: Readonly<Record<string, number>> = {};
+  #writers = 1;
+  #changed = false;
+  #syncedAt = 0;
+
+  /**
+   * Makes an empty ledger.
+   *
+   * @param options Settings.
+   * @throws {RangeError} If a number is out of range, or the shares exceed the day's writes.
+   */
+  constructor(options: WriteBudgetOptions = {}) {
+    const { now = systemClock.now, random = systemRandom, writesPerDay = 1_000 } = options;
+    const { shares = DEFAULT_SHARES, headStart = 0.3 } = options;
+    const named = Object.entries(shares);
+    for (const [name, value] of [["writesPerDay", writesPerDay] as const, ...named]) {
+      if (!Number.isSafeInteger(value) || value < 0) {
+        throw new RangeError(
+          `Cannot use ${value} for "${name}": expected an integer of at least 0`,
+        );
+      }
+    }
+    const planned = named.reduce((sum, [, value]) => sum + value, 0);
+    if (planned > writesPerDay) {
+      throw new RangeError(`Cannot share out ${planned} writes: expected at most ${writesPerDay}`);
+    }
+    if (!(headStart >= 0 && headStart <= 1)) {
+      throw new RangeError(`Cannot use headStart ${headStart}: expected 0 to 1`);
+    }
+    this.#now = now;
+    this.#name = Math.floor(random() * 36 ** 6).toString(36);
+    this.#writesPerDay = writesPerDay;
+    this.#shares = new Map(named);
+    this.#headStart = headStart;
+  }
+
+  /**
+   * Asks for operations and, when granted, books them. Only writes are limited; a purpose without a
+   * share gets none.
+   *
+   * @param purpose What they are for.
+   * @param operation Their kind.
+   * @param count How many.
+   * @returns Whether they may be done, and when else.
+   */
+  take(purpose: string, operation: KvOperation = "write", count = 1): BudgetGrant {
+    const now = this.#turn();
+    const share = this.#shares.get(purpose) ?? 0;
+    if (operation === "write") {
+      const wanted = this.#networkWrites(purpose) + count;
+      const gone = now % DAY_MS / DAY_MS;
+      if (wanted > share * (this.#headStart + (1 - this.#headStart) * gone)) {
+        const at = (wanted / share - this.#headStart) / (1 - this.#headStart);
+        const wait = wanted <= share && at <= 1 ? at - gone : 1 - gone;
+        return { granted: false, retryAfterMs: Math.ceil(wait * DAY_MS) };
+      }
+    }
+    this.note(purpose, operation, count);
+    return { granted: true, retryAfterMs: 0 };
+  }
+
+  /**
+   * Books operations.
+   *
+   * @param purpose What they are for.
+   * @param operation Their kind.
+   * @param count How many.
+   */
+  note(purpose: string, operation: KvOperation, count = 1): void {
+    this.#turn();
+    add(this.#own, purpose, operation, count);
+    this.#changed = true;
+  }
+
+  /**
+   * This data centre's writes of today by purpose, page views aside: what its shards tell others.
+   *
+   * @param _day Not needed: the ledger's day is always UTC's.
+   * @returns Writes by purpose.
+   */
+  local(_day?: string): Readonly<Record<string, number>> {
+    this.#turn();
+    const writes = Object.entries(this.#here()).map(([purpose, { write = 0 }]) =>
+      [purpose, write] as const
+    );
+    return Object.fromEntries(writes.filter(([purpose, n]) => purpose !== "views" && n > 0));
+  }
+
+  /**
+   * Takes in what a listing showed of the network.
+   *
+   * @param _day Not needed: listings are of today.
+   * @param network Writes by purpose.
+   * @param writers Data centres.
+   */
+  learn(_day: string, network: Readonly<Record<string, number>>, writers: number): void {
+    this.#turn();
+    this.#network = network;
+    this.#heard = this.local();
+    this.#writers = Math.max(1, writers);
+  }
+
+  /**
+   * Exchanges ledgers with the isolates of this data centre. Never rejects; at most one read and one
+   * write of the cache every two seconds, no KV operation.
+   *
+   * @param cache The data centre's cache.
+   */
+  async sync(cache: EdgeCache | null): Promise<void> {
+    const now = this.#turn();
+    if (!cache || !this.#changed || now - this.#syncedAt < SYNC_MS) return;
+    this.#syncedAt = now;
+    this.#changed = false;
+    const key = `budget:${this.#day}`;
+    try {
+      this.#merge(parseJson(await cache.get(key)));
+      const parts = [...this.#others, [this.#name, this.#own] as const];
+      const kept = parts.sort((a, b) => size(b[1]) - size(a[1])).slice(0, PARTS_MAX);
+      await cache.set(key, JSON.stringify({ v: 1, parts: kept }), 2 * DAY_MS / 1000);
+    } catch {
+      // The ledger stays in memory; the next change tries again.
+      this.#changed = true;
+    }
+  }
+
+  /**
+   * How the day stands, by purpose. Memory only.
+   *
+   * @returns What is known of each purpose, the site's own reserve and the day's allowance.
+   */
+  status(): {
+    writesPerDay: number;
+    reserve: number;
+    purposes: Record<string, PurposeStatus>;
+  } {
+    const now = this.#turn();
+    const here = this.#here();
+    const start = now - now % DAY_MS;
+    const names = new Set([...this.#shares.keys(), ...Object.keys(here)]);
+    const purposes = [...names].map((purpose): [string, PurposeStatus] => {
+      const share = this.#shares.get(purpose) ?? null;
+      const used = this.#networkWrites(purpose);
+      const runsOut = share === null || used === 0
+        ? Infinity
+        : start + (now - start) * share / used;
+      const runsOutAt = runsOut < start + DAY_MS ? Math.round(Math.max(now, runsOut)) : null;
+      return [purpose, { share, here: here[purpose] ?? {}, networkWrites: used, runsOutAt }];
+    });
+    const planned = [...this.#shares.values()].reduce((sum, share) => sum + share, 0);
+    return {
+      writesPerDay: this.#writesPerDay,
+      reserve: this.#writesPerDay - planned,
+      purposes: Object.fromEntries(purposes),
+    };
+  }
+
+  /** Begins a new ledger when the allowances do: at 00:00 UTC. */
+  #turn(): number {
+    const now = this.#now();
+    const day = Math.floor(now / DAY_MS);
+    if (day !== this.#day) {
+      this.#day = day;
+      this.#own = {};
+      this.#others = new Map();
+      this.#network = {};
+      this.#heard = {};
+    }
+    return now;
+  }
+
+  #here(): Ledger {
+    const sum: Ledger = {};
+    for (const ledger of [this.#own, ...this.#others.values()]) {
+      for (const [purpose, counts] of Object.entries(ledger)) {
+        for (const [operation, count] of Object.entries(counts)) {
+          add(sum, purpose, operation as KvOperation, count);
+        }
+      }
+    }
+    return sum;
+  }
+
+  #networkWrites(purpose: string): number {
+    const here = this.#here()[purpose]?.write ?? 0;
+    const since = here - (this.#heard[purpose] ?? 0);
+    return Math.max(here, (this.#network[purpose] ?? 0) + Math.max(0, since) * this.#writers);
+  }
+
+  /** Takes over other isolates' ledgers; each only ever grows, so the larger copy is the later one. */
+  #merge(value: unknown): void {
+    const { v, parts } = (value ?? {}) as { v?: unknown; parts?: unknown };
+    if (v !== 1 || !Array.isArray(parts)) return;
+    for (const entry of parts) {
+      if (!Array.isArray(entry) || typeof entry[0] !== "string" || entry[0] === this.#name) {
+        continue;
+      }
+      const ledger = parseLedger(entry[1]);
+      const known = this.#others.get(entry[0]);
+      if (ledger && (!known || size(ledger) > size(known))) this.#others.set(entry[0], ledger);
+    }
+  }
+}
+
+function add(ledger: Ledger, purpose: string, operation: KvOperation, count: number): void {
+  const counts = Object.hasOwn(ledger, purpose) ? ledger[purpose] : undefined;
+  const next = { ...counts, [operation]: (counts?.[operation] ?? 0) + count };
+  Object.defineProperty(ledger, purpose, {
+    value: next,
+    enumerable: true,
+    configurable: true,
+    writable: true,
+  });
+}
+
+function size(ledger: Ledger): number {
+  let total = 0;
+  for (const counts of Object.values(ledger)) {
+    for (const count of Object.values(counts)) total += count;
+  }
+  return total;
+}
+
+function parseLedger(value: unknown): Ledger | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const isLedger = Object.values(value).every((counts) =>
+    typeof counts === "object" && counts !== null &&
+    Object.values(counts).every((n) => Number.isSafeInteger(n) && Number(n) >= 0)
+  );
+  return isLedger ? value as Ledger : undefined;
+}
