@@ -5,13 +5,18 @@
  */
 
 export * from "./lib/budget.ts";
+export * from "./lib/claims.ts";
 export * from "./lib/clock.ts";
 export * from "./lib/conversations.ts";
+export * from "./lib/hash_id.ts";
+export * from "./lib/ip_key.ts";
 export * from "./lib/kv/errors.ts";
 export * from "./lib/kv/keys.ts";
 export * from "./lib/kv/kv.ts";
 export * from "./lib/kv/limits.ts";
 export * from "./lib/kv/memory_kv.ts";
+export * from "./lib/rate_limiter.ts";
+export * from "./lib/rate_limiter_object.ts";
 export * from "./lib/wait_until.ts";
 export * from "./lib/page_views.ts";
 export * from "./lib/worker/create_worker.ts";

@@ -1,17 +1,84 @@
 import { assertEquals } from "@std/assert";
 import * as mod from "@scrimp/kv";
+import * as claims from "@scrimp/kv/claims";
 import * as errors from "@scrimp/kv/errors";
+import * as hashId from "@scrimp/kv/hash-id";
+import * as ipKey from "@scrimp/kv/ip-key";
 import * as keys from "@scrimp/kv/keys";
 import * as kv from "@scrimp/kv/kv";
 import * as limits from "@scrimp/kv/limits";
 import * as memoryKv from "@scrimp/kv/memory-kv";
 import * as conversations from "@scrimp/kv/conversations";
 import * as pageViews from "@scrimp/kv/page-views";
+import * as rateLimiter from "@scrimp/kv/rate-limiter";
+import * as rateLimiterObject from "@scrimp/kv/rate-limiter-object";
 import * as worker from "@scrimp/kv/worker";
 import * as writeBudget from "@scrimp/kv/write-budget";
 
 /** What each sub-path exports at run time. A name that goes is a breaking change. */
 const SURFACE: readonly (readonly [path: string, module: object, names: readonly string[]])[] = [
+  [".", mod, [
+    "BULK_KEYS_MAX",
+    "CACHE_TTL_SECONDS_DEFAULT",
+    "CACHE_TTL_SECONDS_MIN",
+    "Claims",
+    "Conversations",
+    "DAY_MS",
+    "DELETES_PER_DAY",
+    "EXPIRATION_TTL_SECONDS_MIN",
+    "INVOCATION_OPERATIONS_MAX",
+    "INVOCATION_SUBREQUESTS_MAX",
+    "KEY_BYTES_MAX",
+    "KEY_SEPARATOR",
+    "KvBinding",
+    "KvFailure",
+    "KvLimitError",
+    "KvQuotaError",
+    "KvUnavailableError",
+    "LISTS_PER_DAY",
+    "LIST_KEYS_MAX",
+    "METADATA_BYTES_MAX",
+    "MemoryKv",
+    "OPTION_MAX",
+    "PageViews",
+    "READS_PER_DAY",
+    "RateLimiter",
+    "RateLimiterObject",
+    "SAME_KEY_WRITE_INTERVAL_MS",
+    "StrictRateLimiter",
+    "VALUE_BYTES_MAX",
+    "WRITES_PER_DAY",
+    "WriteBudget",
+    "buildKey",
+    "buildPrefix",
+    "checkExpiration",
+    "classifyKvError",
+    "createWorker",
+    "escapePart",
+    "hashId",
+    "hashKey",
+    "invertedTime",
+    "ipKey",
+    "joinKey",
+    "joinPrefix",
+    "limitRequest",
+    "msUntilReset",
+    "rateLimitHeaders",
+    "splitKey",
+    "systemClock",
+    "systemRandom",
+    "timeOfInverted",
+    "toKvError",
+    "trimTurns",
+    "ttlSecondsFor",
+    "unescapePart",
+    "utf8Length",
+  ]],
+  ["./claims", claims, ["Claims"]],
+  ["./hash-id", hashId, ["hashId", "hashKey"]],
+  ["./ip-key", ipKey, ["ipKey"]],
+  ["./rate-limiter", rateLimiter, ["RateLimiter", "limitRequest", "rateLimitHeaders"]],
+  ["./rate-limiter-object", rateLimiterObject, ["RateLimiterObject", "StrictRateLimiter"]],
   ["./errors", errors, [
     "KvLimitError",
     "KvQuotaError",
