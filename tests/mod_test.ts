@@ -24,6 +24,7 @@ const SURFACE: readonly (readonly [path: string, module: object, names: readonly
     "Claims",
     "Conversations",
     "DAY_MS",
+    "DEFAULT_SHARES",
     "DELETES_PER_DAY",
     "EXPIRATION_TTL_SECONDS_MIN",
     "INVOCATION_OPERATIONS_MAX",
