@@ -21,3 +21,6 @@ export * from "./lib/wait_until.ts";
 export * from "./lib/page_views.ts";
 export * from "./lib/worker/create_worker.ts";
 export * from "./lib/write_budget.ts";
+export * from "./lib/views/classify.ts";
+export { explain, type Explanation } from "./lib/views/explain.ts";
+export { trafficWarning } from "./lib/views/warning.ts";

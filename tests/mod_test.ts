@@ -1,6 +1,9 @@
 import { assertEquals } from "@std/assert";
 import * as mod from "@scrimp/kv";
 import * as claims from "@scrimp/kv/claims";
+import * as classify from "@scrimp/kv/classify";
+import * as explain from "@scrimp/kv/explain";
+import * as warning from "@scrimp/kv/warning";
 import * as errors from "@scrimp/kv/errors";
 import * as hashId from "@scrimp/kv/hash-id";
 import * as ipKey from "@scrimp/kv/ip-key";
@@ -50,16 +53,24 @@ const SURFACE: readonly (readonly [path: string, module: object, names: readonly
     "VALUE_BYTES_MAX",
     "WRITES_PER_DAY",
     "WriteBudget",
+    "applyTemplates",
     "buildKey",
     "buildPrefix",
     "checkExpiration",
     "classifyKvError",
+    "createClassifier",
+    "createPathKey",
+    "createPathTemplates",
+    "createReferrerKey",
     "createWorker",
+    "debugHeader",
     "escapePart",
+    "explain",
     "hashId",
     "hashKey",
     "invertedTime",
     "ipKey",
+    "isAssetPath",
     "joinKey",
     "joinPrefix",
     "limitRequest",
@@ -70,6 +81,7 @@ const SURFACE: readonly (readonly [path: string, module: object, names: readonly
     "systemRandom",
     "timeOfInverted",
     "toKvError",
+    "trafficWarning",
     "trimTurns",
     "ttlSecondsFor",
     "unescapePart",
@@ -80,6 +92,17 @@ const SURFACE: readonly (readonly [path: string, module: object, names: readonly
   ["./ip-key", ipKey, ["ipKey"]],
   ["./rate-limiter", rateLimiter, ["RateLimiter", "limitRequest", "rateLimitHeaders"]],
   ["./rate-limiter-object", rateLimiterObject, ["RateLimiterObject", "StrictRateLimiter"]],
+  ["./classify", classify, [
+    "applyTemplates",
+    "createClassifier",
+    "createPathKey",
+    "createPathTemplates",
+    "createReferrerKey",
+    "debugHeader",
+    "isAssetPath",
+  ]],
+  ["./explain", explain, ["explain"]],
+  ["./warning", warning, ["trafficWarning"]],
   ["./errors", errors, [
     "KvLimitError",
     "KvQuotaError",

@@ -13,7 +13,7 @@ const AGENTS_MAX = 128;
 
 /** Tools and agents that name themselves and that `isbot` does not know. */
 const BOTS =
-  /compatible;\s*(?!msie|konqueror)|-user\b|anthropic|browserbase|checkly|dart:io|debugbear|gtmetrix|microsoft office|ms-?office|nikto|nova-?act|openai|percy\/|powershell|puppeteer|rendertron|screenshot|siteimprove|zenrows/i;
+  /compatible;(?!\s*(?:msie|konqueror))|-user\b|anthropic|browserbase|checkly|dart:io|debugbear|gtmetrix|microsoft office|ms-?office|nikto|nova-?act|openai|percy\/|powershell|puppeteer|rendertron|screenshot|siteimprove|zenrows/i;
 /** What looks like a bot to `isbot` and is not: phones, and what in-app browsers say of themselves. */
 const PEOPLE = /\w*cubot\w*|\[fb\w+\/[^\]]*\]?|feedly\/\S+|smartnews|com\.google\.android[\w.]*/gi;
 

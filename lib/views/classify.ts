@@ -35,8 +35,15 @@ import { createPathKey, type PathOptions } from "./paths.ts";
 import { createReferrerKey, createSpamTest, type ReferrerOptions } from "./referrers.ts";
 import type { SkipReason, Verdict, ViewKind } from "./types.ts";
 
-export * from "./paths.ts";
-export * from "./referrers.ts";
+export {
+  applyTemplates,
+  createPathKey,
+  createPathTemplates,
+  type PathKey,
+  type PathOptions,
+  type PathTemplates,
+} from "./paths.ts";
+export { createReferrerKey, type ReferrerKey, type ReferrerOptions } from "./referrers.ts";
 export type { Counts, SkipReason, Verdict, ViewKind } from "./types.ts";
 
 /** What is read of headers. */

@@ -14,13 +14,8 @@
  * @module
  */
 
+import { KEY_CHARACTERS_MAX, OTHER } from "./tally.ts";
 import type { Counts } from "./types.ts";
-
-/** The most characters (UTF-16 units) a path or referrer key has; longer ones are {@linkcode OTHER}. */
-export const KEY_CHARACTERS_MAX = 48;
-
-/** The key of everything that has no key of its own. Never a path: those start with a slash. */
-export const OTHER = "other";
 
 /** Longer paths are not even looked at. */
 const PATH_CHARACTERS_MAX = 1024;

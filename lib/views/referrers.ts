@@ -15,7 +15,7 @@
  */
 
 import { createFamilies, type Families } from "./_families.ts";
-import { KEY_CHARACTERS_MAX, OTHER } from "./paths.ts";
+import { KEY_CHARACTERS_MAX, OTHER } from "./tally.ts";
 
 /** Scheme, then host, of a referrer; a port and a user name are left out. */
 const AUTHORITY =

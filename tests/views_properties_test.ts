@@ -1,0 +1,177 @@
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { createClassifier, debugHeader } from "../lib/views/classify.ts";
+import { explain } from "../lib/views/explain.ts";
+import { applyTemplates, createPathKey, createPathTemplates } from "../lib/views/paths.ts";
+import { createReferrerKey } from "../lib/views/referrers.ts";
+import { emptyTally, OTHER, tallyVerdict } from "../lib/views/tally.ts";
+import { trafficWarning } from "../lib/views/warning.ts";
+
+const SEED = { seed: 20261130, numRuns: 1000 };
+const REASONS = new Set([
+  "method",
+  "status",
+  "notFound",
+  "notHtml",
+  "prefetch",
+  "bot",
+  "subrequest",
+  "asset",
+  "api",
+  "spam",
+  "wellKnown",
+]);
+
+/** Text made of what paths are made of, and of what they should not be. */
+const piece = fc.oneof(
+  fc.constantFrom("/", "//", "index", ".html", ".htm", "%", "%2F", "%25", "%e4%b8%ad", "%zz", "?"),
+  fc.constantFrom("#", "..", "page=", "&", "ﬁ", "İ", "ß", "Σ", "e\u0301", "\u202e", "\ud800", "😀"),
+  fc.string({ unit: "binary", maxLength: 6 }),
+  fc.webSegment(),
+);
+const anyTarget = fc.array(piece, { maxLength: 12 }).map((pieces) => `/${pieces.join("")}`);
+const anyOptions = fc.record({
+  queryParams: fc.constantFrom([], ["page"], ["page", "q"]),
+  pathTemplates: fc.constantFrom([], ["/a/:id"], ["/:x", "/d/*"]),
+  keepCase: fc.boolean(),
+  keepUnicode: fc.boolean(),
+});
+const anyHeader = fc.oneof(
+  fc.constantFrom("", "prefetch", "document", "empty", "navigate", "1", "text/html", "curl/8"),
+  fc.webUrl(),
+  fc.string(),
+).map((value) => value.replace(/[^\x20-\x7e]/g, "").trim());
+const NAMES = [
+  "user-agent",
+  "referer",
+  "sec-purpose",
+  "purpose",
+  "x-moz",
+  "sec-fetch-dest",
+  "sec-fetch-mode",
+  "rsc",
+  "x-requested-with",
+  "content-type",
+];
+const anyHeaders = fc.dictionary(fc.constantFrom(...NAMES), anyHeader).map((given) =>
+  new Headers(given)
+);
+
+Deno.test("createPathKey() is idempotent, bounded and never throws for any path and options", () => {
+  fc.assert(
+    fc.property(anyTarget, anyOptions, (target, options) => {
+      const pathKey = createPathKey(options);
+      const key = pathKey(target);
+      assert(key === OTHER || (key.startsWith("/") && key.length <= 48));
+      if (key !== OTHER) assertEquals(pathKey(key), key);
+    }),
+    SEED,
+  );
+});
+
+Deno.test("createPathKey() ignores case, slashes at the end, index and .html for any path", () => {
+  fc.assert(
+    fc.property(fc.array(fc.webSegment(), { minLength: 1, maxLength: 4 }), (segments) => {
+      const pathKey = createPathKey();
+      const path = `/${segments.join("/")}`;
+      const key = pathKey(path);
+      for (
+        const tail of ["/", "//", "/index", "/index.html", "/INDEX.HTM", "?x=1", "#x", "/?a#b"]
+      ) {
+        assertEquals(pathKey(path + tail), key);
+      }
+    }),
+    SEED,
+  );
+});
+
+Deno.test("createReferrerKey() is bounded, pure and never throws for any header and address", () => {
+  fc.assert(
+    fc.property(
+      fc.oneof(anyHeader, fc.string({ unit: "binary" }), fc.constant(null)),
+      fc.webUrl({ withQueryParameters: true }),
+      fc.boolean(),
+      (referrer, url, groupReferrers) => {
+        const referrerKey = createReferrerKey({ groupReferrers });
+        const key = referrerKey(referrer, url);
+        assert(key.length <= 48 && /^[a-z\d._-]+$/.test(key));
+        assertEquals(referrerKey(referrer, url), key);
+      },
+    ),
+    SEED,
+  );
+});
+
+Deno.test("createReferrerKey() keeps nothing of a referrer but its host", () => {
+  fc.assert(
+    fc.property(fc.webUrl({ withQueryParameters: true, withFragments: true }), (referrer) => {
+      const key = createReferrerKey({ groupReferrers: false })(referrer, "https://site.example/");
+      const host = new URL(referrer).hostname.replace(/^www\./, "");
+      assert(key === OTHER || key === host);
+    }),
+    SEED,
+  );
+});
+
+Deno.test("createClassifier() never throws, and skips for one known reason or counts", () => {
+  const classify = createClassifier();
+  const tally = emptyTally();
+  let made = 0;
+  fc.assert(
+    fc.property(
+      fc.constantFrom("GET", "GET", "GET", "HEAD", "POST", "gEt", ""),
+      anyTarget,
+      anyHeaders,
+      fc.oneof(fc.constantFrom(200, 200, 304, 404), fc.integer()),
+      anyHeaders,
+      (method, target, headers, status, answered) => {
+        const request = { method, url: `https://site.example${target}`, headers };
+        const verdict = classify(request, { status, headers: answered });
+        assert(verdict.counted || REASONS.has(verdict.reason));
+        assertEquals(explain(request, { status, headers: answered }).verdict, verdict);
+        new Headers({ "x-scrimp": debugHeader(verdict) });
+        tallyVerdict(tally, verdict);
+        made += 1;
+      },
+    ),
+    SEED,
+  );
+  const sum = (map: Map<string, number>) => [...map.values()].reduce((a, b) => a + b, 0);
+  assertEquals(sum(tally.paths), tally.total);
+  assertEquals(sum(tally.refs), tally.total);
+  assertEquals(sum(tally.kinds), tally.total);
+  assertEquals(sum(tally.skipped) + tally.total, made);
+});
+
+Deno.test("applyTemplates() keeps the sum of any counts", () => {
+  const templates = createPathTemplates(["/a/:id", "/__proto__/*"]);
+  fc.assert(
+    fc.property(fc.dictionary(anyTarget, fc.nat()), (paths) => {
+      const sum = (counts: Record<string, number>) =>
+        Object.values(counts).reduce((total, count) => total + count, 0);
+      const merged = applyTemplates(paths, templates);
+      assertEquals(sum(merged), sum(paths));
+      assertEquals(applyTemplates(merged, templates), merged);
+    }),
+    SEED,
+  );
+});
+
+Deno.test("trafficWarning() never warns of few views, of browsers or of the direct share alone", () => {
+  fc.assert(
+    fc.property(fc.nat(100_000), fc.nat(100), (total, percent) => {
+      const browser = Math.ceil(total * (0.21 + percent / 200));
+      const kinds = { browser: Math.min(total, browser), unverified: Math.max(0, total - browser) };
+      const day = { total, paths: { "/": total }, refs: { direct: total }, dropped: 0 };
+      assertEquals(trafficWarning({ ...day, kinds, skipped: { notFound: total } }), null);
+      const pages = { "/": total / 2, "/a": total / 2 };
+      const refs = { direct: total * 0.98, internal: total * 0.02 };
+      assertEquals(
+        trafficWarning({ ...day, paths: pages, refs, kinds: {}, skipped: {} }) !== null &&
+          total > 20,
+        false,
+      );
+    }),
+    SEED,
+  );
+});
