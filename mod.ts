@@ -13,6 +13,7 @@ export * from "./lib/ip_key.ts";
 export * from "./lib/kv/errors.ts";
 export * from "./lib/kv/keys.ts";
 export * from "./lib/kv/kv.ts";
+export * from "./lib/kv/kv_world.ts";
 export * from "./lib/kv/limits.ts";
 export * from "./lib/kv/memory_kv.ts";
 export * from "./lib/rate_limiter.ts";
