@@ -18,6 +18,7 @@ export * from "./lib/kv/limits.ts";
 export * from "./lib/kv/memory_kv.ts";
 export * from "./lib/rate_limiter.ts";
 export * from "./lib/rate_limiter_object.ts";
+export * from "./lib/sim/mod.ts";
 export * from "./lib/wait_until.ts";
 export * from "./lib/page_views.ts";
 export * from "./lib/worker/create_worker.ts";

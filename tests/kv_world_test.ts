@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertNotEquals, assertRejects, assertThrows } from "@std/assert";
-import { HARMLESS, KvWorld, type KvWorldOptions } from "../lib/kv/kv_world.ts";
+import { HARMLESS_WORLD, KvWorld, type KvWorldOptions } from "../lib/kv/kv_world.ts";
 import { MemoryKv } from "../lib/kv/memory_kv.ts";
 import type { Kv } from "../lib/kv/kv.ts";
 import { Simulation } from "../lib/sim/simulation.ts";
@@ -364,8 +364,8 @@ Deno.test("naive counter: exact on MemoryKv, loses updates and reads a stale mis
   assertEquals(await fresh.location("FRA").get("count"), "1", "two visits, one counted");
 });
 
-Deno.test("HARMLESS makes a world as consistent as MemoryKv", async () => {
-  const world = new KvWorld({ seed: 1, ...HARMLESS });
+Deno.test("HARMLESS_WORLD makes a world as consistent as MemoryKv", async () => {
+  const world = new KvWorld({ seed: 1, ...HARMLESS_WORLD });
   const names = Array.from({ length: 40 }, (_, i) => `L${i % 4}`);
   for (const name of names) await countNaively(world.location(name));
   assertEquals(await world.location("SYD").get("count"), "40");

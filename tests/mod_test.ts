@@ -10,6 +10,8 @@ import * as ipKey from "@scrimp/kv/ip-key";
 import * as keys from "@scrimp/kv/keys";
 import * as kv from "@scrimp/kv/kv";
 import * as limits from "@scrimp/kv/limits";
+import * as kvWorld from "@scrimp/kv/kv-world";
+import * as sim from "@scrimp/kv/sim";
 import * as memoryKv from "@scrimp/kv/memory-kv";
 import * as conversations from "@scrimp/kv/conversations";
 import * as pageViews from "@scrimp/kv/page-views";
@@ -147,6 +149,15 @@ const SURFACE: readonly (readonly [path: string, module: object, names: readonly
   ]],
   ["./memory-kv", memoryKv, ["KvBinding", "KvFailure", "MemoryKv"]],
   ["./conversations", conversations, ["Conversations", "trimTurns"]],
+  ["./kv-world", kvWorld, ["HARMLESS_WORLD", "KvBinding", "KvFailure", "KvWorld"]],
+  ["./sim", sim, [
+    "EdgeCacheFake",
+    "Isolate",
+    "IsolatePool",
+    "Simulation",
+    "Trace",
+    "seededRandom",
+  ]],
   ["./kv", kv, []],
   ["./page-views", pageViews, ["PageViews"]],
   ["./worker", worker, ["createWorker"]],

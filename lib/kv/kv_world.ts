@@ -128,7 +128,7 @@ export interface KvCountFilter {
  * Options that make a {@linkcode KvWorld} as harmless as a `MemoryKv`: strongly consistent, and
  * without allowances or refused writes. Spread it, and add the seed.
  */
-export const HARMLESS: Omit<KvWorldOptions, "seed"> = {
+export const HARMLESS_WORLD: Omit<KvWorldOptions, "seed"> = {
   staleness: 0,
   sameKeyWrites: "overwrite",
   quotas: null,
