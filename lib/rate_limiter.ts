@@ -46,7 +46,12 @@ import { hashId, hashKey } from "./hash_id.ts";
 import { classifyKvError } from "./kv/errors.ts";
 import { buildKey } from "./kv/keys.ts";
 import type { Kv } from "./kv/kv.ts";
-import { msUntilReset } from "./kv/limits.ts";
+import {
+  CACHE_TTL_SECONDS_MIN,
+  msUntilReset,
+  SAME_KEY_WRITE_INTERVAL_MS,
+  ttlSecondsFor,
+} from "./kv/limits.ts";
 import type { WaitUntil } from "./wait_until.ts";
 
 export type { RateLimit, RateLimitResult };
@@ -67,6 +72,14 @@ export interface RateLimiterOptions extends RateLimit {
    * @default {"memory"}
    */
   readonly onStoreError?: "memory" | "open" | "closed";
+  /**
+   * Whether the answer waits for the read. If not, the read goes into `pending` as well: an answer
+   * then never waits for KV, and each isolate admits a client's first hit of a window unasked. Only
+   * with `onStoreError` at `memory`.
+   *
+   * @default {true}
+   */
+  readonly waitForStore?: boolean;
   /** Stage one, asked before KV: Cloudflare's rate-limiting binding. If it fails it is left out. */
   readonly first?: RateLimitBinding;
   /**
@@ -112,9 +125,6 @@ type KnownWindow = [number, number, SharedHits, SharedHits?];
 type ReadOutcome = "none" | "now" | "before" | "failed";
 
 const PURPOSE = "limits";
-const CACHE_TTL_SECONDS = 30;
-const TTL_SECONDS_MIN = 60;
-const WRITE_INTERVAL_MS = 1000;
 const RETRY_MS = 1000;
 const RETRY_MS_MAX = 3_600_000;
 
@@ -222,16 +232,27 @@ export class RateLimiter {
       this.#report(error);
       this.#firstAtMs = nowMs + RETRY_MS;
     }
-    const read = await this.#read(key, client, nowMs, cost);
+    const { onStoreError = "memory", waitForStore = true } = this.#options;
+    const reading = this.#read(key, client, nowMs, cost);
+    const waits = waitForStore || onStoreError !== "memory";
+    const read = waits ? await reading : "none";
     nowMs = this.#roll(client);
     const reason = this.#denial(client, nowMs, cost, read);
-    if (reason !== undefined) return this.#answer(client, nowMs, { cost, reason });
+    if (reason !== undefined) {
+      return this.#answer(client, nowMs, { cost, reason, pending: reading.then(() => {}) });
+    }
     recordHits(client, cost, nowMs);
-    // One read a call: after that of the window before, the write waits for the next hit.
-    const pending = read !== "before" && this.#isDue(client, nowMs, 0)
-      ? this.#flush(key, client, nowMs, read)
-      : Promise.resolve();
+    const pending = waits
+      ? this.#share(key, client, nowMs, read)
+      : reading.then((late) => this.#share(key, client, nowMs, late));
     return this.#answer(client, nowMs, { cost, pending });
+  }
+
+  /** Writes if it is worth while; after a read of the window before only with the next hit. */
+  async #share(key: string, client: Client, nowMs: number, read: ReadOutcome): Promise<void> {
+    if (read !== "before" && this.#isDue(client, nowMs, 0)) {
+      await this.#flush(key, client, nowMs, read);
+    }
   }
 
   #denial(
@@ -280,12 +301,8 @@ export class RateLimiter {
     const client = clients.get(key) ?? makeClient(this.#rule);
     clients.delete(key);
     clients.set(key, client);
-    if (clients.size > (this.#options.keysMax ?? 10_000)) {
-      for (const oldest of clients.keys()) {
-        clients.delete(oldest);
-        break;
-      }
-    }
+    const [oldest = ""] = clients.size > (this.#options.keysMax ?? 10_000) ? clients.keys() : [];
+    clients.delete(oldest);
     return client;
   }
 
@@ -317,7 +334,7 @@ export class RateLimiter {
   }
 
   async #absorb(kv: Kv, key: string, window: KnownWindow): Promise<void> {
-    const text = await kv.get(`${key}:${window[1]}`, { cacheTtl: CACHE_TTL_SECONDS });
+    const text = await kv.get(`${key}:${window[1]}`, { cacheTtl: CACHE_TTL_SECONDS_MIN });
     if (text === null || absorbHits(text, ...window)) return;
     this.#report(new Error(`Stored count cannot be read: "${text.slice(0, 80)}"`));
   }
@@ -329,7 +346,7 @@ export class RateLimiter {
     if (waitMs(shared, nowMs, more + 1) > 0) return true;
     if (flushEvery !== undefined) return now.pending + more >= flushEvery;
     return now.pending + more >= limit / 4 && usedHits(shared, nowMs) + more > limit / 2 &&
-      nowMs - now.first >= WRITE_INTERVAL_MS;
+      nowMs - now.first >= SAME_KEY_WRITE_INTERVAL_MS;
   }
 
   async #flush(
@@ -342,7 +359,7 @@ export class RateLimiter {
     const { index, now, before, rule: { windowMs } } = shared;
     client.held = waitMs(shared, nowMs, 1) > 0;
     if (this.#kv === undefined || client.busy || now.pending === 0) return;
-    if (nowMs < Math.max(this.#writeAtMs, client.writtenMs + WRITE_INTERVAL_MS)) return;
+    if (nowMs < Math.max(this.#writeAtMs, client.writtenMs + SAME_KEY_WRITE_INTERVAL_MS)) return;
     const grant = this.#options.budget?.take(PURPOSE);
     if (grant?.granted === false) {
       this.#writeAtMs = nowMs + Math.max(grant.retryAfterMs, RETRY_MS);
@@ -353,7 +370,7 @@ export class RateLimiter {
     try {
       if (read !== "now") await this.#absorb(this.#kv, key, [windowMs, index, now]);
       const sent = now.pending;
-      const expirationTtl = Math.max(TTL_SECONDS_MIN, Math.ceil(windowMs * 2 / 1000));
+      const expirationTtl = ttlSecondsFor(windowMs * 2);
       await this.#kv.put(`${key}:${index}`, formatHits(now, before), { expirationTtl });
       now.pending -= sent;
       if (shared.now === now) client.held = false;

@@ -556,6 +556,24 @@ Deno.test("peek() says what limit() would, counts nothing and writes nothing", a
   assertEquals(watched.writes, writes);
 });
 
+Deno.test("limit() without waitForStore answers though the store never does", async () => {
+  const clock = handClock();
+  const hang = () => new Promise<never>(() => {});
+  const kv = { ...watch(new MemoryKv({ now: clock.now }), clock.now).kv, get: hang, put: hang };
+  const options = { limit: 3, windowMs: MINUTE_MS, clock, waitForStore: false };
+  const limiter = new RateLimiter(kv, options);
+  const results = [];
+  for (let i = 0; i < 5; i++) results.push((await limiter.limit("ann")).success);
+  assertEquals(results, [true, true, true, false, false]);
+});
+
+Deno.test("limit() without waitForStore carries verdicts, one hit later", async () => {
+  const { make, burst, watched } = setUp({ waitForStore: false });
+  assertEquals(await burst(make(), 20), 10);
+  assertEquals([watched.reads, watched.writes], [3, 1]);
+  assertEquals(await burst(make(), 20), 1);
+});
+
 Deno.test("limit() works without a store", async () => {
   const clock = handClock();
   const limiter = new RateLimiter(undefined, { limit: 2, windowMs: 1_000, clock });
