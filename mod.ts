@@ -10,6 +10,7 @@ export * from "./lib/clock.ts";
 export * from "./lib/conversations.ts";
 export * from "./lib/hash_id.ts";
 export * from "./lib/ip_key.ts";
+export * from "./lib/keyword_log.ts";
 export * from "./lib/kv/errors.ts";
 export * from "./lib/kv/keys.ts";
 export * from "./lib/kv/kv.ts";

@@ -19,6 +19,7 @@ import * as rateLimiter from "@scrimp/kv/rate-limiter";
 import * as rateLimiterObject from "@scrimp/kv/rate-limiter-object";
 import * as worker from "@scrimp/kv/worker";
 import * as writeBudget from "@scrimp/kv/write-budget";
+import * as keywordLog from "@scrimp/kv/keyword-log";
 
 /** What each sub-path exports at run time. A name that goes is a breaking change. */
 const SURFACE: readonly (readonly [path: string, module: object, names: readonly string[]])[] = [
@@ -40,6 +41,7 @@ const SURFACE: readonly (readonly [path: string, module: object, names: readonly
     "IsolatePool",
     "KEY_BYTES_MAX",
     "KEY_SEPARATOR",
+    "KeywordLog",
     "KvBinding",
     "KvFailure",
     "KvLimitError",
@@ -84,7 +86,11 @@ const SURFACE: readonly (readonly [path: string, module: object, names: readonly
     "joinPrefix",
     "limitRequest",
     "msUntilReset",
+    "normalizeQuery",
+    "putPlainSearch",
     "rateLimitHeaders",
+    "readPlainSearches",
+    "redactQuery",
     "seededRandom",
     "splitKey",
     "systemClock",
@@ -165,6 +171,13 @@ const SURFACE: readonly (readonly [path: string, module: object, names: readonly
     "Simulation",
     "Trace",
     "seededRandom",
+  ]],
+  ["./keyword-log", keywordLog, [
+    "KeywordLog",
+    "normalizeQuery",
+    "putPlainSearch",
+    "readPlainSearches",
+    "redactQuery",
   ]],
   ["./kv", kv, []],
   ["./page-views", pageViews, ["PageViews"]],
