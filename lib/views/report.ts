@@ -8,10 +8,12 @@ import { readMany } from "../kv/read_many.ts";
 import type { Budget } from "../budget.ts";
 import type { Kv } from "../kv/kv.ts";
 import { addDays, type Calendar } from "./day.ts";
+import { applyTemplates, type PathTemplates } from "./paths.ts";
 import { mergeStored, rollUpKey, type StoredDay } from "./roll_up.ts";
 import { coloOf, type ListedShard, listShards } from "./shard.ts";
 import { countsOf } from "./tally.ts";
 import type { DayReport, Freshness, RangeReport } from "./types.ts";
+import { trafficWarning } from "./warning.ts";
 
 /** What a report is made with. */
 export interface ReportContext {
@@ -21,6 +23,8 @@ export interface ReportContext {
   readonly now: number;
   /** Days. */
   readonly calendar: Calendar;
+  /** Turns paths that were stored before the site had templates into these. */
+  readonly templates?: PathTemplates;
   /** Views of today that the answering data centre has not stored. */
   readonly pending?: number;
   /** Where the operations are booked. */
@@ -82,12 +86,13 @@ export async function reportDays(context: ReportContext, count: number): Promise
 }
 
 function toReport(
-  { now, calendar, pending = 0 }: ReportContext,
+  { now, calendar, templates, pending = 0 }: ReportContext,
   date: string,
   stored: StoredDay,
 ): DayReport {
   const partial = calendar.dayAt(now).name <= date;
   const counts = countsOf(stored.tally);
+  if (templates) counts.paths = applyTemplates(counts.paths, templates);
   const freshness = freshnessOf(stored, now);
   const report = {
     date,
@@ -98,7 +103,7 @@ function toReport(
     freshness,
     damaged: stored.damaged,
     writes: stored.writes,
-    warning: null,
+    warning: trafficWarning(counts),
   };
   return { ...report, note: noteOf(report) };
 }

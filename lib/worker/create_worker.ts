@@ -196,11 +196,11 @@ function contextOf(
   };
 }
 
-function reportsOf({ clock, calendar, views, budget }: Isolate, env: Env): Reports {
+function reportsOf({ clock, calendar, views, budget, templates }: Isolate, env: Env): Reports {
   const context = async () => {
     const now = clock.now();
     const pending = await views.pending(calendar.dayAt(now).name);
-    return { kv: env.KV ?? emptyStore, now, calendar, pending, budget };
+    return { kv: env.KV ?? emptyStore, now, calendar, pending, budget, templates };
   };
   return {
     today: () => calendar.dayAt(clock.now()).name,

@@ -7,6 +7,7 @@
 import type { Clock, Random } from "../clock.ts";
 import { PageViews } from "../page_views.ts";
 import { Calendar } from "../views/day.ts";
+import { createPathTemplates, type PathTemplates } from "../views/paths.ts";
 import { defaultEdgeCache, type EdgeCache } from "../views/edge_cache.ts";
 import { DEFAULT_SHARES, WriteBudget } from "../write_budget.ts";
 import type { Env } from "./env.ts";
@@ -39,6 +40,8 @@ export interface Isolate {
   readonly views: PageViews;
   /** The ledger. */
   readonly budget: WriteBudget;
+  /** Turns stored paths into the site's templates. */
+  readonly templates: PathTemplates;
   /** Objects that routes keep. */
   readonly kept: Map<string, unknown>;
   /** Errors that visitors did not see. */
@@ -75,6 +78,7 @@ export function makeIsolate(parts: IsolateParts, request: Request, env: Env): Is
     shares: { ...DEFAULT_SHARES, views: Math.min(660, writesPerDay) },
   });
   const timeZone = zone(env.TIME_ZONE, report);
+  const pathTemplates = listOf(env.PATH_TEMPLATES).filter((template) => isUsable(template, report));
   const views = new PageViews(undefined, {
     clock,
     random,
@@ -86,16 +90,40 @@ export function makeIsolate(parts: IsolateParts, request: Request, env: Env): Is
     exchange: budget,
     onError: report,
     queryParams: listOf(env.QUERY_PARAMS),
-    pathTemplates: listOf(env.PATH_TEMPLATES),
+    pathTemplates,
     ownHosts: listOf(env.OWN_HOSTS),
   });
   const calendar = new Calendar(timeZone);
+  const templates = createPathTemplates(pathTemplates);
   const kept = new Map<string, unknown>();
-  return { clock, random, calendar, colo, edgeCache, views, budget, kept, errors, report };
+  return {
+    clock,
+    random,
+    calendar,
+    colo,
+    edgeCache,
+    views,
+    budget,
+    templates,
+    kept,
+    errors,
+    report,
+  };
 }
 
 function listOf(text: string | undefined): string[] {
   return typeof text === "string" ? text.split(",").map((s) => s.trim()).filter(Boolean) : [];
+}
+
+/** A template that is malformed must not take the site down. */
+function isUsable(template: string, report: (error: unknown) => void): boolean {
+  try {
+    createPathTemplates([template]);
+    return true;
+  } catch (error) {
+    report(error);
+    return false;
+  }
 }
 
 /** A setting that is out of range must not take the site down. */
