@@ -121,8 +121,13 @@ function freshnessOf({ shards, source }: StoredDay, now: number): Freshness {
   };
 }
 
-/** What the number is worth, in a sentence. */
-function noteOf(report: Omit<DayReport, "note">): string {
+/**
+ * What a day's number is worth.
+ *
+ * @param report The day.
+ * @returns A sentence.
+ */
+export function noteOf(report: Omit<DayReport, "note">): string {
   const { partial, damaged, dropped, pending, freshness } = report;
   const parts = [
     partial

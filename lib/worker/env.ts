@@ -30,6 +30,10 @@ export interface Env {
   readonly OWN_HOSTS?: string;
   /** KV writes a day for page views over the whole network. @default {"400"} */
   readonly VIEWS_WRITES_PER_DAY?: string;
+  /** `1` hides the numbers from whoever does not know `ADMIN_TOKEN`. @default {"0"} */
+  readonly TRAFFIC_PRIVATE?: string;
+  /** The origin that may read the traffic API from its pages, or `*`. @default {none} */
+  readonly TRAFFIC_CORS?: string;
   /** `1` marks pages with an `X-Scrimp` header that tells how they were counted. @default {"0"} */
   readonly SCRIMP_DEBUG?: string;
   /** Any other binding or plain variable. */

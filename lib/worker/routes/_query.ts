@@ -1,0 +1,51 @@
+/**
+ * Which days a request asks for.
+ *
+ * @module
+ */
+
+import { addDays, isDay } from "../../views/day.ts";
+import { DAYS_MAX } from "../../views/report.ts";
+
+/** What was asked for: one day, the last so many days, or nothing that makes sense. */
+export type Asked =
+  | { readonly date: string }
+  | { readonly days: number }
+  | { readonly problem: string };
+
+/**
+ * Reads `?date=YYYY-MM-DD` or `?days=1…90`.
+ *
+ * @param query The query.
+ * @returns What was asked for, or the problem as a sentence that names the accepted form, or
+ * `undefined` where neither is given.
+ */
+export function readQuery(query: URLSearchParams): Asked | undefined {
+  const [date, days] = [query.get("date"), query.get("days")];
+  if (date !== null && (days !== null || !isDay(date))) {
+    return {
+      problem: `Cannot use date "${cut(date)}": expected a day as YYYY-MM-DD, without days`,
+    };
+  }
+  if (date !== null) return { date };
+  if (days === null) return undefined;
+  return /^[1-9]\d?$/.test(days) && Number(days) <= DAYS_MAX ? { days: Number(days) } : {
+    problem: `Cannot use days "${cut(days)}": expected an integer from 1 to ${DAYS_MAX}`,
+  };
+}
+
+/**
+ * Whether a day can have numbers that are still kept: none in the future, none older than 90 days.
+ *
+ * @param date The day.
+ * @param now The time, in milliseconds since the epoch.
+ * @returns Whether a page about it makes sense, in any time zone.
+ */
+export function isKept(date: string, now: number): boolean {
+  const today = new Date(now).toISOString().slice(0, 10);
+  return date <= addDays(today, 1) && date >= addDays(today, -DAYS_MAX - 1);
+}
+
+function cut(text: string): string {
+  return text.length > 40 ? `${text.slice(0, 40)}…` : text;
+}

@@ -1,0 +1,159 @@
+/**
+ * `GET /traffic`: the page, and the log-in and log-out where the numbers are private.
+ *
+ * `?days=1…90` or `?date=YYYY-MM-DD`, narrowed by `?path=` or `?ref=`. KV: what reading the days costs
+ * (with as many before to compare), at most every 45 seconds.
+ *
+ * @module
+ */
+
+import { DAYS_MAX } from "../../views/report.ts";
+import { addDays } from "../../views/day.ts";
+import { markup } from "../page/html.ts";
+import type { Period, TrafficFilter, TrafficView } from "../page/model.ts";
+import { renderDocument, renderPage } from "../page/page.ts";
+import { REFRESH_SCRIPT } from "../page/script.ts";
+import { STYLE } from "../page/style.ts";
+import { errorResponse, type Route, type RouteContext } from "../route.ts";
+import { checkAccess, isPrivate, sessionCookie, trySecret } from "./_access.ts";
+import { answerText, hashText } from "./_answer.ts";
+import { isKept, readQuery } from "./_query.ts";
+import { shareDay, shareRange } from "./_reports.ts";
+
+/** The period that is shown first. */
+const DAYS_DEFAULT = 7;
+/** A key is shorter; what is longer can only be a mistake. */
+const FILTER_CHARACTERS_MAX = 100;
+/** A log-in form is smaller. */
+const FORM_CHARACTERS_MAX = 2048;
+
+/** The routes of this file. */
+export const trafficRoutes: readonly Route[] = [
+  { method: "GET", path: "/traffic", handle: handlePage },
+  { method: "POST", path: "/traffic/login", handle: handleLogin },
+  { method: "POST", path: "/traffic/logout", handle: handleLogout },
+];
+
+async function handlePage(context: RouteContext): Promise<Response> {
+  const access = await checkAccess(context);
+  if (access.refusal) return access.refusal.status === 401 ? loginPage(context) : access.refusal;
+  const query = context.url.searchParams;
+  const asked = readQuery(query) ?? { days: DAYS_DEFAULT };
+  if ("problem" in asked) return problemPage(context, 400, asked.problem);
+  if ("date" in asked && !isKept(asked.date, context.clock.now())) {
+    return problemPage(
+      context,
+      404,
+      `No numbers of ${asked.date}: days are kept for ${DAYS_MAX} days`,
+    );
+  }
+  let days: DaysOfView;
+  try {
+    days = await readDays(context, asked);
+  } catch (error) {
+    context.report(error);
+    return problemPage(context, 503, "The store does not answer: try again later");
+  }
+  const page = renderPage({
+    ...days,
+    filter: readFilter(query),
+    site: context.url.host,
+    writesMax: context.budget.status().purposes.views?.share ?? 0,
+    signedIn: access.signedIn === true,
+  });
+  return answerPage(context, page);
+}
+
+type DaysOfView = Pick<TrafficView, "days" | "before" | "period" | "readAt">;
+
+async function readDays(
+  context: RouteContext,
+  asked: Period,
+): Promise<DaysOfView> {
+  if ("date" in asked) {
+    const [day, before] = await Promise.all([
+      shareDay(context, asked.date),
+      shareDay(context, addDays(asked.date, -1)),
+    ]);
+    const readAt = Math.min(day.at, before.at);
+    return { days: [day.report], before: [before.report], period: asked, readAt };
+  }
+  const { days } = asked;
+  // A single day is shown beside the week before it, others beside as many days before.
+  const count = days === 1 ? 8 : days * 2;
+  const { at, report } = await shareRange(context, count > DAYS_MAX ? days : count);
+  return {
+    days: report.days.slice(-days),
+    before: report.days.slice(0, -days),
+    period: asked,
+    readAt: at,
+  };
+}
+
+function readFilter(query: URLSearchParams): TrafficFilter | undefined {
+  for (const by of ["path", "ref"] as const) {
+    const key = query.get(by);
+    if (key) return { by, key: key.slice(0, FILTER_CHARACTERS_MAX) };
+  }
+  return undefined;
+}
+
+/** Answers with a document under a policy that allows its own style and script and nothing else. */
+async function answerPage(
+  context: RouteContext,
+  document: string,
+  status = 200,
+): Promise<Response> {
+  const [style, script] = await Promise.all([hashText(STYLE), hashText(REFRESH_SCRIPT)]);
+  return answerText(context, document, {
+    "content-type": "text/html; charset=utf-8",
+    "content-security-policy":
+      `default-src 'none'; style-src 'sha256-${style}'; script-src 'sha256-${script}'; connect-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
+    "referrer-policy": "same-origin",
+    "x-robots-tag": "noindex, nofollow",
+  }, status);
+}
+
+function problemPage(context: RouteContext, status: number, problem: string): Promise<Response> {
+  const content =
+    markup`<main><h1>Nothing to show</h1><p>${problem}.</p><p><a href="/traffic">Show the last days</a></p></main>`;
+  return answerPage(context, renderDocument("Nothing to show", content), status);
+}
+
+function loginPage(context: RouteContext, problem?: string, status = 401): Promise<Response> {
+  const content =
+    markup`<main><h1>${context.url.host}</h1><section><form method="post" action="/traffic/login"><p><label for="token">The numbers are private. Admin token:</label></p><p><input id="token" name="token" type="password" autocomplete="current-password" required> <button>Log in</button></p>${
+      problem && markup`<p role="alert" class="m">${problem}</p>`
+    }</form></section></main>`;
+  return answerPage(context, renderDocument("Log in", content), status);
+}
+
+async function handleLogin(context: RouteContext): Promise<Response> {
+  const foreign = refuseForeign(context);
+  if (foreign) return foreign;
+  if (!isPrivate(context)) return redirect();
+  const form = new URLSearchParams((await context.request.text()).slice(0, FORM_CHARACTERS_MAX));
+  const status = await trySecret(context, form.get("token") ?? "");
+  if (status === 200) return redirect(await sessionCookie(context));
+  const problem = status === 401 ? "Wrong token" : "Too many attempts, try again in 15 minutes";
+  return loginPage(context, problem, status);
+}
+
+async function handleLogout(context: RouteContext): Promise<Response> {
+  const ended = 0;
+  return refuseForeign(context) ?? redirect(await sessionCookie(context, ended));
+}
+
+/** Refuses a form that stands on another site. */
+function refuseForeign({ request, url }: RouteContext): Response | undefined {
+  const origin = request.headers.get("origin");
+  return origin === null || origin === url.origin
+    ? undefined
+    : errorResponse(403, "foreignOrigin", `Expected a form of ${url.origin}`);
+}
+
+function redirect(cookie?: string): Response {
+  const headers = new Headers({ location: "/traffic", "cache-control": "no-store" });
+  if (cookie !== undefined) headers.set("set-cookie", cookie);
+  return new Response(null, { status: 303, headers });
+}
