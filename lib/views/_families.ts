@@ -1,42 +1,38 @@
 /**
  * Who sends visitors under several names: one line a family, first its key, then hosts (their
- * subdomains are meant too), app packages and short names.
+ * subdomains are meant too), app packages and short names. `key.com`, `com.key` and
+ * `com.key.android` go without saying.
  *
  * @module
  */
 
 const FAMILIES = `\
 gmail mail.google.com com.google.android.gm
-google com.google.android.googlequicksearchbox com.google.android.apps.searchlite com.google.android.apps.magazines com.google.android.youtube.tv
-gemini gemini.google.com bard.google.com
-bing bing.com com.microsoft.bing
+google com.google.android.googlequicksearchbox
+bing com.microsoft.bing
 yahoo com.yahoo.mobile.client.android.search
-duckduckgo duckduckgo.com duck.com com.duckduckgo.mobile.android ddg
-baidu baidu.com
+duckduckgo duck.com com.duckduckgo.mobile.android ddg
 yandex ya.ru
-ecosia ecosia.org
-facebook facebook.com fb.com fb.me fb.watch com.facebook.katana com.facebook.lite com.facebook.orca fb
-instagram instagram.com com.instagram.android ig
-threads threads.net threads.com com.instagram.barcelona
-whatsapp whatsapp.com wa.me com.whatsapp
-twitter twitter.com t.co x.com com.twitter.android x
-linkedin linkedin.com lnkd.in com.linkedin.android
-reddit reddit.com redd.it com.reddit.frontpage
-pinterest pin.it com.pinterest
-youtube youtube.com youtu.be com.google.android.youtube
-tiktok tiktok.com com.zhiliaoapp.musically com.ss.android.ugc.trill
-telegram telegram.org telegram.me t.me org.telegram.messenger org.telegram.messenger.web org.telegram.plus
-discord discord.com discordapp.com discord.gg com.discord
-slack slack.com com.slack
-bluesky bsky.app bsky.social xyz.blueskyweb.app
-mastodon joinmastodon.org org.joinmastodon.android
-vk vk.com vk.ru com.vkontakte.android
-snapchat snapchat.com com.snapchat.android
+facebook fb.com fb.me fb.watch com.facebook.katana com.facebook.lite com.facebook.orca fb
+instagram ig
+threads threads.net com.instagram.barcelona
+whatsapp wa.me
+twitter t.co x.com x
+linkedin lnkd.in
+reddit redd.it com.reddit.frontpage
+pinterest pin.it
+youtube youtu.be com.google.android.youtube
+tiktok com.zhiliaoapp.musically com.ss.android.ugc.trill
+telegram t.me telegram.me telegram.org org.telegram.messenger org.telegram.messenger.web
+discord discord.gg discordapp.com
+slack
+snapchat
+vk vk.ru com.vkontakte.android
+bluesky bsky.app xyz.blueskyweb.app
 outlook outlook.live.com outlook.office.com outlook.office365.com com.microsoft.office.outlook
-chatgpt chatgpt.com chat.openai.com com.openai.chatgpt
+chatgpt chat.openai.com com.openai.chatgpt
 claude claude.ai com.anthropic.claude
-perplexity perplexity.ai ai.perplexity.app.android
-copilot copilot.microsoft.com com.microsoft.copilot`;
+perplexity perplexity.ai ai.perplexity.app.android`;
 
 /** Families with a site in every country. */
 const COUNTRIES = /(?:^|\.)(google|yahoo|yandex|pinterest)\.(?:com|[a-z]{2}|com?\.[a-z]{2})$/;
@@ -58,7 +54,9 @@ export function createFamilies(): Families {
   const table = new Map<string, string>();
   for (const line of FAMILIES.split("\n")) {
     const names = line.split(" ");
-    for (const name of names) table.set(name, names[0] ?? name);
+    const key = names[0] ?? "";
+    names.push(`${key}.com`, `com.${key}`, `com.${key}.android`);
+    for (const name of names) table.set(name, key);
   }
   return {
     app: (name) => table.get(name),

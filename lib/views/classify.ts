@@ -32,7 +32,7 @@
 
 import { createBotTest } from "./_bots.ts";
 import { createPathKey, type PathOptions } from "./paths.ts";
-import { createReferrerKey, createSpamTest, type ReferrerOptions } from "./referrers.ts";
+import { createReferrerKey, type ReferrerOptions, SPAM } from "./referrers.ts";
 import type { SkipReason, Verdict, ViewKind } from "./types.ts";
 
 export {
@@ -75,12 +75,6 @@ export interface ResponseLike {
 /** What a site may change about the rules. */
 export interface ClassifyOptions extends PathOptions, ReferrerOptions {
   /**
-   * Hosts whose visits are skipped as `spam`, with their subdomains.
-   *
-   * @default {[]}
-   */
-  readonly spamReferrers?: readonly string[];
-  /**
    * Beginnings of paths that are no pages even when they answer HTML.
    *
    * @default {["/api/"]}
@@ -92,35 +86,27 @@ export interface ClassifyOptions extends PathOptions, ReferrerOptions {
 export type Classifier = (request: RequestLike, response: ResponseLike) => Verdict;
 
 const ASSET =
-  /\.(?:7z|apng|avif|avi|bin|bmp|br|cjs|css|cur|dmg|doc|docx|eot|epub|exe|flac|gif|gz|heic|ico|iso|jpe?g|js|jxl|m4[av]|map|mid|mjs|mkv|mov|mp[34]|mpe?g|og[agv]|opus|otf|pdf|png|pptx?|rar|svgz?|swf|tar|tgz|tiff?|ttf|wasm|wav|web[mp]|webmanifest|wmv|woff2?|xlsx?|zip)$/i;
+  /\.(?:avif|bmp|css|docx?|eot|gif|gz|ico|jpe?g|m?js|m4[av]|map|mov|mp[34]|og[agv]|otf|pdf|png|pptx?|svg|ttf|wasm|wav|web[mp]|webmanifest|woff2?|xlsx?|zip)$/i;
 const HTML = /^(?:text\/html|application\/xhtml\+xml)\s*(?:[;,]|$)/i;
 /** What a 304 without a content type is no document for. */
 const DATA = /\.(?:atom|csv|json|md|rss|txt|vtt|xml|ya?ml)$/i;
 const AHEAD = /^[\s:]*(?:prefetch|prerender|preview)\s*(?:[;,]|$)/i;
 const PURPOSES = ["sec-purpose", "purpose", "x-purpose", "x-moz"] as const;
 /** Headers of requests that scripts made before browsers said so. */
-const SCRIPTED = [
-  "hx-request",
-  "next-router-state-tree",
-  "turbo-frame",
-  "x-inertia",
-  "x-pjax",
-] as const;
+const SCRIPTED = ["hx-request", "turbo-frame", "x-pjax"] as const;
 
 /**
  * Prepares the rules, once an isolate.
  *
  * @param options What the site changes about them.
  * @returns The rules. They keep the last user agents' verdicts in memory.
- * @throws {TypeError} If a template does not start with a slash or has a `*` that is not at its end.
- * @throws {RangeError} If a template is longer than 48 characters.
+ * @throws {RangeError} If a path template is malformed or longer than 48 characters.
  */
 export function createClassifier(options: ClassifyOptions = {}): Classifier {
-  const { spamReferrers = [], apiPaths = ["/api/"] } = options;
+  const { apiPaths = ["/api/"] } = options;
   const pathKey = createPathKey(options);
   const referrerKey = createReferrerKey(options);
   const isBot = createBotTest();
-  const isSpam = createSpamTest(spamReferrers);
   return (request, response) => {
     if (request.method !== "GET") return skipped("method");
     const status = response.status;
@@ -137,9 +123,9 @@ export function createClassifier(options: ClassifyOptions = {}): Classifier {
     const kind = kindOf(headers);
     if (kind === undefined) return skipped("subrequest");
     if (isBot(headers.get("user-agent"))) return skipped("bot");
-    const referrer = headers.get("referer");
-    if (isSpam(referrer)) return skipped("spam");
-    return { counted: true, path: pathKey(target), referrer: referrerKey(referrer, url), kind };
+    const referrer = referrerKey(headers.get("referer"), url);
+    if (referrer === SPAM) return skipped("spam");
+    return { counted: true, path: pathKey(target), referrer, kind };
   };
 }
 

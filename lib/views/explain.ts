@@ -74,8 +74,7 @@ const PAGE: ResponseLike = {
  * @param response The response; without one, a 200 with an HTML document is taken.
  * @param options The site's rules.
  * @returns The verdict, in three forms.
- * @throws {TypeError} If a path template of the options is malformed.
- * @throws {RangeError} If a path template of the options is too long.
+ * @throws {RangeError} If a path template of the options is malformed or longer than 48 characters.
  */
 export function explain(
   request: RequestLike,

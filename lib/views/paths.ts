@@ -71,8 +71,8 @@ export type PathTemplates = (key: string) => string;
  *
  * @param options Which pages are one.
  * @returns The rules.
- * @throws {TypeError} If a template does not start with a slash or has a `*` that is not at its end.
- * @throws {RangeError} If a template is longer than 48 characters.
+ * @throws {RangeError} If a template does not start with a slash, has a `*` that is not at its end, or is
+ *   longer than 48 characters.
  */
 export function createPathKey(options: PathOptions = {}): PathKey {
   const { queryParams = [], pathTemplates = [], keepCase = false, keepUnicode = false } = options;
@@ -104,8 +104,8 @@ export function createPathKey(options: PathOptions = {}): PathKey {
  * @param pathTemplates The templates; the first match wins.
  * @param options `keepCase`: whether their letters are matched as they are.
  * @returns A pure function from key to key.
- * @throws {TypeError} If a template does not start with a slash or has a `*` that is not at its end.
- * @throws {RangeError} If a template is longer than 48 characters.
+ * @throws {RangeError} If a template does not start with a slash, has a `*` that is not at its end, or is
+ *   longer than 48 characters.
  */
 export function createPathTemplates(
   pathTemplates: readonly string[],
@@ -181,14 +181,9 @@ function queryKey(query: string, names: readonly string[], text: Text): string |
 }
 
 function compile(template: string, keepCase: boolean): { pattern: RegExp; name: string } {
-  if (!/^\/[^*]*\*?$/.test(template)) {
-    throw new TypeError(
-      `Cannot use the path template "${template}": it has to start with "/" and may have "*" only at its end`,
-    );
-  }
-  if (template.length > KEY_CHARACTERS_MAX) {
+  if (!/^\/[^*]*\*?$/.test(template) || template.length > KEY_CHARACTERS_MAX) {
     throw new RangeError(
-      `Cannot use the path template "${template}": it has ${template.length} characters, at most ${KEY_CHARACTERS_MAX} are wanted`,
+      `Cannot use path template "${template}": expected "/", at most ${KEY_CHARACTERS_MAX} characters, "*" last`,
     );
   }
   const name = template.split("/").map((part) =>

@@ -17,13 +17,15 @@
 import { createFamilies, type Families } from "./_families.ts";
 import { KEY_CHARACTERS_MAX, OTHER } from "./tally.ts";
 
+/** The key of what is no view. */
+export const SPAM = "spam";
+
 /** Scheme, then host, of a referrer; a port and a user name are left out. */
 const AUTHORITY =
   /^\s*(https?|android-app):\/\/(?:[^/?#\\]*@)?([^/?#\\:@\s[\]]+|\[[\da-f:.]+\])(?::\d*)?\s*(?:[/?#\\]|$)/i;
 /** A public host: dots, and a top-level domain that is no number. */
 const HOST = /^[a-z\d_-]+(?:\.[a-z\d_-]+)*\.[a-z][a-z\d-]+$/;
-const PRIVATE =
-  /\.(?:arpa|corp|home|internal|intranet|invalid|lan|local|localdomain|localhost|private)$/;
+const PRIVATE = /\.(?:arpa|corp|home|internal|intranet|invalid|lan|local(?:domain|host)?|private)$/;
 
 /** How many origins an isolate remembers, in memory only, and how long ones. */
 const ORIGINS_MAX = 256;
@@ -51,6 +53,12 @@ export interface ReferrerOptions {
    * @default {[]}
    */
   readonly sources?: readonly string[];
+  /**
+   * Hosts whose visits are no views, with their subdomains. Their key is `spam`.
+   *
+   * @default {[]}
+   */
+  readonly spamReferrers?: readonly string[];
 }
 
 /** Turns a `Referer` header into a key. `url` is the address that was asked for. */
@@ -65,9 +73,10 @@ export type ReferrerKey = (referrer: string | null, url: string) => string;
  * @returns The rules.
  */
 export function createReferrerKey(options: ReferrerOptions = {}): ReferrerKey {
-  const { groupReferrers = true, ownHosts = [], sources = [] } = options;
+  const { groupReferrers = true, ownHosts = [], sources = [], spamReferrers = [] } = options;
   const familyOf = createFamilies();
   const own = new Set(ownHosts.map(bareHost));
+  const spam = spamReferrers.map((host) => `.${bareHost(host)}`);
   const named = new Set(sources.map((source) => source.toLowerCase()));
 
   function keyOf(referrer: string, site: string): string {
@@ -79,6 +88,7 @@ export function createReferrerKey(options: ReferrerOptions = {}): ReferrerKey {
       return app === undefined ? OTHER : groupReferrers ? app : host;
     }
     if (host === hostOf(site) || own.has(host)) return "internal";
+    if (spam.some((end) => `.${host}`.endsWith(end))) return SPAM;
     if (host.length > KEY_CHARACTERS_MAX || !HOST.test(host) || PRIVATE.test(host)) return OTHER;
     return groupReferrers ? familyOf.host(host) ?? host : host;
   }
@@ -105,25 +115,6 @@ export function createReferrerKey(options: ReferrerOptions = {}): ReferrerKey {
   };
 }
 
-/**
- * Prepares a list of hosts whose visits are not visits.
- *
- * @param hosts The hosts; their subdomains are meant too.
- * @returns Whether a `Referer` header names one of them.
- */
-export function createSpamTest(hosts: readonly string[]): (referrer: string | null) => boolean {
-  const listed = new Set(hosts.map(bareHost));
-  return (referrer) => {
-    if (listed.size === 0 || referrer === null) return false;
-    for (let host = bareHost(AUTHORITY.exec(referrer)?.[2] ?? ""); host !== "";) {
-      if (listed.has(host)) return true;
-      const dot = host.indexOf(".");
-      host = dot < 0 ? "" : host.slice(dot + 1);
-    }
-    return false;
-  };
-}
-
 /** A host without case, `www.` and the dot at its end. */
 function bareHost(host: string): string {
   return host.toLowerCase().replace(/^www\.(?=.*\.)|\.$/g, "");
@@ -140,18 +131,8 @@ function hostOf(url: string): string {
 }
 
 function sourceOf(url: string, named: ReadonlySet<string>, familyOf: Families): string {
-  const value = parameter(url, "utm_source=") ?? parameter(url, "ref=");
-  if (value === undefined || value.length > KEY_CHARACTERS_MAX) return "direct";
-  const source = value.toLowerCase();
+  if (!url.includes("?")) return "direct";
+  const found = /[?&]utm_source=([^&#]+)/.exec(url) ?? /[?&]ref=([^&#]+)/.exec(url);
+  const source = (found?.[1] ?? "").toLowerCase();
   return named.has(source) ? source : familyOf.host(bareHost(source)) ?? "direct";
-}
-
-/** A parameter's value, as it stands in the address; `name` ends in `=`. */
-function parameter(url: string, name: string): string | undefined {
-  let start = url.indexOf("?");
-  if (start < 0) return undefined;
-  do start = url.indexOf(name, start + 1); while (
-    start > 0 && !"?&".includes(url.charAt(start - 1))
-  );
-  return start < 0 ? undefined : /^[^&#]*/.exec(url.slice(start + name.length))?.[0];
 }
