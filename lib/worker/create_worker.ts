@@ -32,6 +32,7 @@ import { type Isolate, type IsolateParts, makeIsolate } from "./isolate.ts";
 import { errorResponse, type Reports, type Route, type RouteContext } from "./route.ts";
 import { matchRoute } from "./router.ts";
 import { routes as ownRoutes } from "./routes.ts";
+import { isOn } from "./rules.ts";
 
 export type { Clock, EdgeCache, Env, Random, WaitUntil };
 export type { Fetcher } from "./env.ts";
@@ -129,7 +130,7 @@ function count(
   try {
     const verdict = isolate.views.record(request, response);
     if (isolate.views.isFlushDue()) after(isolate, ctx, () => isolate.views.flush());
-    if (!/^(1|true)$/i.test(env.SCRIMP_DEBUG ?? "")) return response;
+    if (!isOn(env.SCRIMP_DEBUG)) return response;
     const marked = new Response(response.body, response);
     marked.headers.set("x-scrimp", debugHeader(verdict));
     return marked;

@@ -28,6 +28,16 @@ export interface Env {
   readonly PATH_TEMPLATES?: string;
   /** Other hosts of the site, separated by commas. @default {none} */
   readonly OWN_HOSTS?: string;
+  /** `1` counts `/About` and `/about` as two pages. @default {"0"} */
+  readonly KEEP_CASE?: string;
+  /** `1` counts composed and decomposed forms of a letter as two pages. @default {"0"} */
+  readonly KEEP_UNICODE?: string;
+  /** `0` counts each host by itself: `l.facebook.com` is no `facebook`. @default {"1"} */
+  readonly GROUP_REFERRERS?: string;
+  /** Values of `utm_source` and `ref` that are sources, separated by commas. @default {none} */
+  readonly SOURCES?: string;
+  /** Hosts whose visits are not counted, separated by commas. @default {none} */
+  readonly SPAM_REFERRERS?: string;
   /** KV writes a day for page views over the whole network. @default {"400"} */
   readonly VIEWS_WRITES_PER_DAY?: string;
   /** `1` hides the numbers from whoever does not know `ADMIN_TOKEN`. @default {"0"} */

@@ -11,6 +11,7 @@ import { createPathTemplates, type PathTemplates } from "../views/paths.ts";
 import { defaultEdgeCache, type EdgeCache } from "../views/edge_cache.ts";
 import { DEFAULT_SHARES, WriteBudget } from "../write_budget.ts";
 import type { Env } from "./env.ts";
+import { rulesOf } from "./rules.ts";
 
 /** What an isolate is made of. */
 export interface IsolateParts {
@@ -78,7 +79,7 @@ export function makeIsolate(parts: IsolateParts, request: Request, env: Env): Is
     shares: { ...DEFAULT_SHARES, views: Math.min(660, writesPerDay) },
   });
   const timeZone = zone(env.TIME_ZONE, report);
-  const pathTemplates = listOf(env.PATH_TEMPLATES).filter((template) => isUsable(template, report));
+  const rules = rulesOf(env, report);
   const views = new PageViews(undefined, {
     clock,
     random,
@@ -89,12 +90,10 @@ export function makeIsolate(parts: IsolateParts, request: Request, env: Env): Is
     budget,
     exchange: budget,
     onError: report,
-    queryParams: listOf(env.QUERY_PARAMS),
-    pathTemplates,
-    ownHosts: listOf(env.OWN_HOSTS),
+    ...rules,
   });
   const calendar = new Calendar(timeZone);
-  const templates = createPathTemplates(pathTemplates);
+  const templates = createPathTemplates(rules.pathTemplates, rules);
   const kept = new Map<string, unknown>();
   return {
     clock,
@@ -109,21 +108,6 @@ export function makeIsolate(parts: IsolateParts, request: Request, env: Env): Is
     errors,
     report,
   };
-}
-
-function listOf(text: string | undefined): string[] {
-  return typeof text === "string" ? text.split(",").map((s) => s.trim()).filter(Boolean) : [];
-}
-
-/** A template that is malformed must not take the site down. */
-function isUsable(template: string, report: (error: unknown) => void): boolean {
-  try {
-    createPathTemplates([template]);
-    return true;
-  } catch (error) {
-    report(error);
-    return false;
-  }
 }
 
 /** A setting that is out of range must not take the site down. */
