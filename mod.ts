@@ -8,6 +8,7 @@ export * from "./lib/budget.ts";
 export * from "./lib/claims.ts";
 export * from "./lib/clock.ts";
 export * from "./lib/conversations.ts";
+export * from "./lib/feed.ts";
 export * from "./lib/hash_id.ts";
 export * from "./lib/ip_key.ts";
 export * from "./lib/keyword_log.ts";

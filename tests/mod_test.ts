@@ -20,6 +20,7 @@ import * as rateLimiterObject from "@scrimp/kv/rate-limiter-object";
 import * as worker from "@scrimp/kv/worker";
 import * as writeBudget from "@scrimp/kv/write-budget";
 import * as keywordLog from "@scrimp/kv/keyword-log";
+import * as feed from "@scrimp/kv/feed";
 
 /** What each sub-path exports at run time. A name that goes is a breaking change. */
 const SURFACE: readonly (readonly [path: string, module: object, names: readonly string[]])[] = [
@@ -34,9 +35,11 @@ const SURFACE: readonly (readonly [path: string, module: object, names: readonly
     "DELETES_PER_DAY",
     "EXPIRATION_TTL_SECONDS_MIN",
     "EdgeCacheFake",
+    "Feed",
     "HARMLESS_WORLD",
     "INVOCATION_OPERATIONS_MAX",
     "INVOCATION_SUBREQUESTS_MAX",
+    "InvalidCursorError",
     "Isolate",
     "IsolatePool",
     "KEY_BYTES_MAX",
@@ -75,6 +78,8 @@ const SURFACE: readonly (readonly [path: string, module: object, names: readonly
     "createReferrerKey",
     "createWorker",
     "debugHeader",
+    "decodeFeedCursor",
+    "encodeFeedCursor",
     "escapePart",
     "explain",
     "hashId",
@@ -179,6 +184,7 @@ const SURFACE: readonly (readonly [path: string, module: object, names: readonly
     "readPlainSearches",
     "redactQuery",
   ]],
+  ["./feed", feed, ["Feed", "InvalidCursorError", "decodeFeedCursor", "encodeFeedCursor"]],
   ["./kv", kv, []],
   ["./page-views", pageViews, ["PageViews"]],
   ["./worker", worker, ["createWorker"]],
