@@ -79,11 +79,10 @@ function kindOf(day: DayReport): string {
 /** A mark on a day with unreadable values, and a name on at most eight days, the last among them. */
 function label(day: DayReport, left: number, width: number, x: string): Html {
   const every = width > 8 ? Math.ceil(width / 5) : 1;
+  const name = formatDay(day.date);
   return markup`${day.damaged > 0 && markup`<text x="${x}" y="3%" class="m">!</text>`}${
     left % every === 0 &&
-    markup`<text x="${x}" y="99%">${
-      every > 1 ? formatDay(day.date).slice(4) : formatDay(day.date).slice(0, -4)
-    }</text>`
+    markup`<text x="${x}" y="99%">${every > 1 ? name.slice(4) : name.slice(0, 3)}</text>`
   }`;
 }
 

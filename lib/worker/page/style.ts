@@ -37,17 +37,17 @@ a:hover rect{fill:var(--ink);opacity:.1}
 .p{fill:var(--soft);stroke:var(--accent);stroke-dasharray:3 2}
 .w,.m{fill:var(--warm);color:var(--warm);font-weight:700}
 .d{fill:none;stroke:var(--quiet);stroke-width:1.5;stroke-dasharray:4 3}
-.legend,nav ul,ol{padding:0;list-style:none;justify-content:start}
+.legend,nav ul,ol,dl{padding:0;list-style:none;justify-content:start}
 .legend svg{overflow:visible;width:.9rem;height:.9rem;margin-right:.4rem;vertical-align:-.1rem}
-ol li{display:grid;grid-template-columns:1fr auto 3.2rem;gap:.5rem;padding:.3rem .5rem;position:relative}
+ol li{margin-top:3px;display:grid;grid-template-columns:1fr auto 3.2rem;gap:.5rem;padding:.3rem .5rem;position:relative}
 ol svg{position:absolute;width:100%;height:100%}
 ol rect{fill:var(--soft)}
 ol span,ol b,ol small{position:relative}
 ol a,ol small{color:inherit}
 ol small,td,th{text-align:right}
 .meter{display:block;width:20rem;max-width:100%;height:.5rem;background:var(--soft)}
-table{width:100%;border-collapse:collapse}
-td,th{padding:.25rem 1rem .25rem 0;border-bottom:1px solid var(--soft);font-weight:400}
+table{width:100%;border-collapse:collapse;overflow-wrap:normal}
+td,th{padding:.25rem .5rem .25rem 0;border-bottom:1px solid var(--soft);font-weight:400}
 th:first-child,td:last-child{text-align:left}
 input,button{font:inherit;padding:.4rem .8rem}
 i{position:absolute;clip-path:inset(50%);width:1px;height:1px;overflow:hidden}
