@@ -35,8 +35,9 @@ export async function askWorker(
     );
   }
   if (response.ok) return response;
-  const body = await response.json().catch(() => undefined);
-  const message = body?.error?.message ?? response.statusText;
+  const body: unknown = await response.json().catch(() => undefined);
+  const { error } = Object(body) as { error?: { message?: string } };
+  const message = error?.message ?? response.statusText;
   const hint = response.status === 401 ? ". Put the secret into the variable ADMIN_TOKEN" : "";
   throw new Error(`${url.origin} answers ${response.status}: ${message}${hint}`);
 }

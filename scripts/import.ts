@@ -88,7 +88,8 @@ async function send(url: string, days: readonly ImportDay[]): Promise<Map<string
   for (let i = 0; i < days.length; i += DAYS_AT_ONCE) {
     const body = days.slice(i, i + DAYS_AT_ONCE).map((day) => `${JSON.stringify(day)}\n`).join("");
     const answer = await askWorker(url, "/api/import", { method: "POST", body });
-    for (const { date, action } of (await answer.json()).days) actions.set(date, action);
+    const { days: done } = await answer.json() as { days: { date: string; action: string }[] };
+    for (const { date, action } of done) actions.set(date, action);
     console.log(`${actions.size} of ${days.length} days`);
   }
   return actions;
