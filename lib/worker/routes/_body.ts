@@ -1,0 +1,82 @@
+/**
+ * Reads what a request carries, and nothing more than it may.
+ *
+ * @module
+ */
+
+import { errorResponse } from "../route.ts";
+
+/** Bytes of a body at most. */
+const BODY_BYTES_MAX = 16_384;
+
+/**
+ * Reads a body: a JSON object or a form's fields.
+ *
+ * @param request The request.
+ * @returns The fields, or the answer to give: 413 when there is too much, 400 when it is neither.
+ */
+export async function readBody(request: Request): Promise<Record<string, unknown> | Response> {
+  const decoder = new TextDecoder();
+  let text = "";
+  let bytes = 0;
+  for await (const chunk of request.body ?? []) {
+    bytes += chunk.byteLength;
+    if (bytes > BODY_BYTES_MAX) {
+      return errorResponse(413, "tooLarge", `Body must be at most ${BODY_BYTES_MAX} bytes`);
+    }
+    text += decoder.decode(chunk, { stream: true });
+  }
+  if (/^application\/x-www-form-urlencoded/i.test(request.headers.get("content-type") ?? "")) {
+    return Object.fromEntries(new URLSearchParams(text));
+  }
+  try {
+    const value = JSON.parse(text);
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
+  } catch {
+    // Answered below, like JSON that is no object.
+  }
+  return errorResponse(400, "badJson", "Body must be a JSON object");
+}
+
+/**
+ * Checks a field's text.
+ *
+ * @param value The field.
+ * @param lengthMax Its characters at most.
+ * @returns Whether it is a text that is neither blank nor too long.
+ */
+export function isText(value: unknown, lengthMax: number): value is string {
+  return typeof value === "string" && value.trim() !== "" && value.length <= lengthMax;
+}
+
+/**
+ * Answers with JSON that nobody keeps.
+ *
+ * @param body The JSON.
+ * @param status The HTTP status.
+ * @returns The response.
+ */
+export function answerJson(body: unknown, status = 200): Response {
+  return Response.json(body, { status, headers: { "cache-control": "no-store" } });
+}
+
+/**
+ * Turns what a module refuses into an answer.
+ *
+ * @param code The error's code.
+ * @param work What may be refused.
+ * @returns The answer of `work`, or 400 when it threw a `TypeError`, a `RangeError` or an
+ * `InvalidCursorError`.
+ */
+export async function orBadRequest(
+  code: string,
+  work: () => Promise<Response>,
+): Promise<Response> {
+  try {
+    return await work();
+  } catch (error) {
+    const { name, message } = error as Error;
+    if (!/^(Type|Range|InvalidCursor)Error$/.test(name)) throw error;
+    return errorResponse(400, name === "InvalidCursorError" ? "badCursor" : code, message);
+  }
+}

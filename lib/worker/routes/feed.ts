@@ -1,0 +1,97 @@
+/**
+ * `/api/feed`: the site's news. `GET` (`?cursor=&show=`) shows a page; `POST` (`{ title, text?, url?, id?,
+ * at? }`) and `DELETE` (`?key=`) need the token.
+ *
+ * @module
+ */
+
+import { Feed } from "../../feed.ts";
+import { errorResponse, type Route, type RouteContext } from "../route.ts";
+import { checkAccess } from "./_access.ts";
+import { answerJson, isText, orBadRequest, readBody } from "./_body.ts";
+
+const NAME = "news";
+
+/** One piece of news. */
+interface Post {
+  readonly id: string;
+  readonly title: string;
+  readonly text?: string;
+  readonly url?: string;
+}
+
+/** A page costs no KV operation while it is remembered, else one list; a post one write. */
+export const feedRoutes: readonly Route[] = [
+  { method: "GET", path: "/api/feed", handle: show },
+  { method: "POST", path: "/api/feed", handle: post },
+  { method: "DELETE", path: "/api/feed", handle: remove },
+];
+
+async function show(context: RouteContext): Promise<Response> {
+  const feed = feedOf(context);
+  if (feed instanceof Response) return feed;
+  const { searchParams } = context.url;
+  const wanted = searchParams.get("show");
+  return await orBadRequest("badShow", async () => {
+    const page = await feed.page(NAME, {
+      cursor: searchParams.get("cursor"),
+      ...(wanted === null ? {} : { show: Number(wanted) }),
+    });
+    const items = page.entries.map(({ key, atMs, item }) => ({ ...item, key, atMs }));
+    const { cursor = null, short, degraded } = page;
+    return answerJson({ items, cursor, short, degraded });
+  });
+}
+
+async function post(context: RouteContext): Promise<Response> {
+  const { refusal } = await checkAccess(context, "token");
+  if (refusal) return refusal;
+  const feed = feedOf(context);
+  if (feed instanceof Response) return feed;
+  const body = await readBody(context.request);
+  if (body instanceof Response) return body;
+  const { title, text, url, at, id = `p${context.random().toString(36).slice(2)}` } = body;
+  const bad = !isText(title, 200)
+    ? "title"
+    : !isText(id, 100)
+    ? "id"
+    : text !== undefined && !isText(text, 4_000)
+    ? "text"
+    : url !== undefined && !(isText(url, 500) && /^(https?:\/\/|\/(?!\/))/.test(url))
+    ? "url"
+    : undefined;
+  if (bad) return errorResponse(400, "badItem", `Field "${bad}" is missing or cannot be used`);
+  const when = typeof at === "string" ? new Date(at) : at as number | undefined;
+  const item = { id, title, text, url } as Post;
+  return await orBadRequest("badItem", async () => {
+    const { written, retryAfterMs, ...added } = await feed.add(NAME, item, { at: when });
+    return written
+      ? answerJson({ id, ...added }, 201)
+      : errorResponse(503, "notStored", "The item is not stored: post it again later", {
+        "retry-after": `${Math.ceil(retryAfterMs / 1_000)}`,
+      });
+  });
+}
+
+async function remove(context: RouteContext): Promise<Response> {
+  const { refusal } = await checkAccess(context, "token");
+  if (refusal) return refusal;
+  const feed = feedOf(context);
+  if (feed instanceof Response) return feed;
+  const key = context.url.searchParams.get("key") ?? "";
+  return await orBadRequest("badKey", async () => {
+    const removed = await feed.remove(NAME, { key });
+    return removed
+      ? answerJson({ removed })
+      : errorResponse(503, "notRemoved", "The item is not removed: try again later");
+  });
+}
+
+function feedOf(context: RouteContext): Feed<Post> | Response {
+  const { kv, clock, budget, edgeCache, report } = context;
+  if (!kv) return errorResponse(503, "noStore", "No KV namespace is bound");
+  return context.once(
+    "feed",
+    () => new Feed<Post>(kv, { id: (item) => item.id, clock, budget, edgeCache, onError: report }),
+  );
+}
