@@ -6,7 +6,7 @@
  * one write.
  *
  * **Consistency.** The last write wins. Within an isolate nothing is lost: what was appended is kept
- * in memory for two minutes and joined, by message id, with whatever KV says, so stale reads and
+ * in memory for ten minutes and joined, by message id, with whatever KV says, so stale reads and
  * cached misses do no harm. Between isolates, an append that cannot see another one (KV may take a
  * minute or more) overwrites it. Where both must survive, use a Durable Object.
  *
@@ -74,8 +74,10 @@ export { type Message, type TrimLimits, type TrimResult, trimTurns } from "./tri
 
 /** What the ledger calls the operations of conversations. */
 const PURPOSE = "chat";
-/** How long an isolate trusts its own copy beside KV's. */
-const MEMORY_MS = 120_000;
+/** How long an isolate joins its own copy with KV's. */
+const MEMORY_MS = 600_000;
+/** How long after a read a write may go out although reads fail, and how long a tombstone stays. */
+const BASE_MS = 120_000;
 /** After this, a write that has not come back counts as lost with its invocation. */
 const BUSY_MS = 30_000;
 const WRITE_INTERVAL_MS = 1_000;
@@ -299,7 +301,7 @@ export class Conversations<M extends Message = Message> {
     }
     entry.thread = thread;
     entry.untilMs = now + MEMORY_MS;
-    if (!degraded && !damaged) entry.basedUntilMs = entry.untilMs;
+    if (!degraded && !damaged) entry.basedUntilMs = now + BASE_MS;
     return entry;
   }
 
@@ -353,7 +355,7 @@ export class Conversations<M extends Message = Message> {
     const { version, thread } = entry;
     entry.busyUntilMs = now + BUSY_MS;
     entry.putAtMs = now;
-    const lifeMs = Math.max(thread.batches.length > 0 ? 0 : MEMORY_MS, thread.expiresMs - now);
+    const lifeMs = Math.max(thread.batches.length > 0 ? 0 : BASE_MS, thread.expiresMs - now);
     try {
       const expirationTtl = ttlSecondsFor(lifeMs);
       await this.#kv.put(key, encodeThread(thread), { expirationTtl });
