@@ -21,15 +21,15 @@
  */
 
 import {
-  absorbHits,
+  absorbText,
   type Client,
-  formatHits,
+  formatClient,
+  isWorthWriting,
   makeClient,
   recordHits,
   rollClient,
-  type SharedHits,
 } from "./_limited_client.ts";
-import { type Rule, usedHits, waitMs } from "./_hits.ts";
+import type { Rule } from "./_hits.ts";
 import {
   answer,
   type AnswerParts,
@@ -40,8 +40,12 @@ import {
   type RateLimitResult,
   toRule,
 } from "./_rate_limit.ts";
-import type { Budget } from "./budget.ts";
-import { type Clock, systemClock } from "./clock.ts";
+import type {
+  LimitOptions,
+  RateLimitBinding,
+  RateLimiterOptions,
+} from "./_rate_limiter_options.ts";
+import { systemClock, systemRandom } from "./clock.ts";
 import { hashId, hashKey } from "./hash_id.ts";
 import { classifyKvError } from "./kv/errors.ts";
 import { buildKey } from "./kv/keys.ts";
@@ -52,79 +56,14 @@ import {
   SAME_KEY_WRITE_INTERVAL_MS,
   ttlSecondsFor,
 } from "./kv/limits.ts";
-import type { WaitUntil } from "./wait_until.ts";
 
-export type { RateLimit, RateLimitResult };
+export type { LimitOptions, RateLimit, RateLimitBinding, RateLimiterOptions, RateLimitResult };
 export { type Limiter, limitRequest, rateLimitHeaders } from "./limit_request.ts";
 
-/** A limiter in front of this one. Cloudflare's rate-limiting binding is one as it is. */
-export interface RateLimitBinding {
-  /** Counts a hit and says whether it is within the limit. */
-  limit(options: { key: string }): Promise<{ success: boolean }>;
-}
-
-/** Options of {@linkcode RateLimiter}. */
-export interface RateLimiterOptions extends RateLimit {
-  /**
-   * What decides while the store cannot be read: `memory` goes on limiting by this isolate's own
-   * count, `open` admits everything, `closed` denies everything with the reason `store`.
-   *
-   * @default {"memory"}
-   */
-  readonly onStoreError?: "memory" | "open" | "closed";
-  /**
-   * Whether the answer waits for the read. If not, the read goes into `pending` as well: an answer
-   * then never waits for KV, and each isolate admits a client's first hit of a window unasked. Only
-   * with `onStoreError` at `memory`.
-   *
-   * @default {true}
-   */
-  readonly waitForStore?: boolean;
-  /** Stage one, asked before KV: Cloudflare's rate-limiting binding. If it fails it is left out. */
-  readonly first?: RateLimitBinding;
-  /**
-   * First part of every key. Limiters with the same prefix, limit and window share their counts.
-   *
-   * @default {"rl"}
-   */
-  readonly prefix?: string;
-  /** Asked before each read and write, as purpose `limits`. What it refuses stays in memory. */
-  readonly budget?: Budget;
-  /**
-   * Admitted hits of a client that are worth a write. By default a quarter of the limit, and then
-   * only once over half of the limit is used and the client has been there for a second.
-   */
-  readonly flushEvery?: number;
-  /**
-   * Most clients kept in memory; beyond it the one that was not seen for longest is forgotten.
-   *
-   * @default {10000}
-   */
-  readonly keysMax?: number;
-  /** A secret: ids are hashed under a key that changes daily, and never stored. See `hashId`. */
-  readonly hashIds?: string | CryptoKey;
-  /** Gets what the store or the binding threw, and stored text that could not be read. */
-  readonly onError?: (error: unknown) => void;
-  /** Time. Only `now` is used. */
-  readonly clock?: Pick<Clock, "now">;
-}
-
-/** Options of one hit. */
-export interface LimitOptions {
-  /**
-   * Hits it counts as: a whole number from 1 to the limit.
-   *
-   * @default {1}
-   */
-  readonly cost?: number;
-  /** Keeps the write behind the answer alive: a Worker's `ctx`. */
-  readonly ctx?: WaitUntil;
-}
-
-type KnownWindow = [number, number, SharedHits, SharedHits?];
 type ReadOutcome = "none" | "now" | "before" | "failed";
 
 const PURPOSE = "limits";
+const REREAD_MS = 30_000;
 const RETRY_MS = 1000;
 const RETRY_MS_MAX = 3_600_000;
 
@@ -132,16 +71,22 @@ const RETRY_MS_MAX = 3_600_000;
  * Limits hits by client.
  *
  * **Bounds.** An isolate admits at most `limit` in an aligned window, and all isolates together at
- * most `limit × isolates`, even with KV down. What they learn of each other through KV counts from
- * then on, and in the next window, so a client that goes on is held near the limit. In any other
- * stretch of a window's length an isolate admits under `2 × limit`; for a burst or a steady beat it
- * is exactly `limit`. KV carries little that is younger than a minute, so a window under 60 s is kept
- * by each isolate alone and KV carries the mean over a minute.
+ * most `limit × isolates`, even with KV down. In any other stretch of a window's length an isolate
+ * admits under `2 × limit`; for a burst or a steady beat it is exactly `limit`. Nobody who keeps to
+ * the limit is ever denied.
+ *
+ * **What KV adds.** The count of the window, so that an isolate that hears of a spent limit denies at
+ * once; and the sum of what all have admitted over ten minutes, so that what was admitted too much
+ * is taken back: a client that hammers on twelve isolates in three data centres at twelve times the
+ * limit gets about twice the limit on average (`scripts/simulate_limits.ts`). It may have to wait up
+ * to twenty minutes for that, as `retryAfterSeconds` says. KV knows little that is younger than a
+ * minute, so of a shorter window only the mean is shared.
  *
  * **Cost.** `limit()`: at most one read, before the answer, and at most one write, in `pending`.
- * A client takes one or two reads a window and isolate, and no write while under half of the limit.
- * Denied hits change nothing. They write nothing, save that a write of admitted hits which had to
- * wait, since KV takes one a second, goes out with the next hit of any kind, once.
+ * A client costs an isolate a read a window, and at most two a minute, and no write while it stays
+ * under half of the limit and a quarter of the mean (a tenth, for windows under a minute). Denied
+ * hits change nothing. They write nothing, save that a write of admitted hits that had to wait, since
+ * KV takes one a second, goes out with the next hit of any kind, once.
  *
  * No call rejects for trouble with the store: see `onStoreError`.
  */
@@ -150,6 +95,7 @@ export class RateLimiter {
   readonly #options: RateLimiterOptions;
   readonly #rule: Rule;
   readonly #clients: Map<string, Client> = new Map();
+  readonly #isolate: string;
   #hashKey: string | CryptoKey | undefined;
   #firstAtMs = -Infinity;
   #readAtMs = -Infinity;
@@ -178,6 +124,7 @@ export class RateLimiter {
     this.#kv = kv;
     this.#options = options;
     this.#hashKey = hashIds;
+    this.#isolate = (options.random ?? systemRandom)().toString(36).slice(2, 9);
   }
 
   /**
@@ -241,7 +188,7 @@ export class RateLimiter {
     if (reason !== undefined) {
       return this.#answer(client, nowMs, { cost, reason, pending: reading.then(() => {}) });
     }
-    recordHits(client, cost, nowMs);
+    recordHits(client, this.#isolate, cost, nowMs);
     const pending = waits
       ? this.#share(key, client, nowMs, read)
       : reading.then((late) => this.#share(key, client, nowMs, late));
@@ -270,7 +217,7 @@ export class RateLimiter {
   /** Whether the store, when it fails, would admit what memory denies. */
   #mayOpen(client: Client): boolean {
     return this.#options.onStoreError === "open" && this.#kv !== undefined &&
-      client.shared.now.reads === 0;
+      client.readIndex !== client.levels[0].index;
   }
 
   #answer(client: Client, nowMs: number, parts: AnswerParts): RateLimitResult {
@@ -306,47 +253,44 @@ export class RateLimiter {
     return client;
   }
 
-  /** Reads what others have counted: the window under way, and with the next hit the one before. */
+  /** Reads what others have counted: in the longest window under way, later in the one before. */
   async #read(key: string, client: Client, nowMs: number, cost: number): Promise<ReadOutcome> {
     const { onStoreError = "memory", budget } = this.#options;
-    const { index, now, before, rule: { limit, sliding, windowMs } } = client.shared;
-    const earlier = now.reads > 0;
-    if (this.#kv === undefined || now.reads === 2) return "none";
-    if (earlier) {
-      const known = before.reads > 0 && before.n * 4 < limit;
-      if (!sliding || known || this.#isDue(client, nowMs, cost)) return "none";
-    }
+    const { levels: [{ index }], longest, readIndex, readMs, knownIndex } = client;
+    const now = readIndex !== index && nowMs - readMs >= REREAD_MS;
+    const before = !now && knownIndex !== longest.index && longest.rule.sliding &&
+      !this.#isDue(client, nowMs, cost);
+    if (this.#kv === undefined || !(now || before)) return "none";
     if (nowMs < this.#readAtMs && onStoreError === "memory") return "failed";
     if (budget?.take(PURPOSE, "read").granted === false) return "none";
-    const step = earlier ? 2 : 1;
-    if (onStoreError === "memory") now.reads = step;
+    const mark = () => {
+      if (before) client.knownIndex = longest.index;
+      else Object.assign(client, { readIndex: index, readMs: nowMs });
+    };
+    if (onStoreError === "memory") mark();
     try {
-      if (earlier) await this.#absorb(this.#kv, key, [windowMs, index - 1, before]);
-      else await this.#absorb(this.#kv, key, [windowMs, index, now, before]);
-      if (now.reads < step) now.reads = step;
-      return earlier ? "before" : "now";
+      await this.#absorb(this.#kv, key, client, before ? longest.index - 1 : longest.index);
+      mark();
+      return before ? "before" : "now";
     } catch (error) {
-      if (now.reads === step) now.reads = earlier ? 1 : 0;
+      Object.assign(client, { readIndex, readMs, knownIndex });
       this.#report(error);
       this.#readAtMs = nowMs + pauseMs(error, nowMs, RETRY_MS);
       return "failed";
     }
   }
 
-  async #absorb(kv: Kv, key: string, window: KnownWindow): Promise<void> {
-    const text = await kv.get(`${key}:${window[1]}`, { cacheTtl: CACHE_TTL_SECONDS_MIN });
-    if (text === null || absorbHits(text, ...window)) return;
+  async #absorb(kv: Kv, key: string, client: Client, index: number): Promise<void> {
+    const text = await kv.get(`${key}:${index}`, { cacheTtl: CACHE_TTL_SECONDS_MIN });
+    if (text === null || absorbText(text, client)) return;
     this.#report(new Error(`Stored count cannot be read: "${text.slice(0, 80)}"`));
   }
 
-  /** Whether a write is worth while once `more` hits have been recorded. */
-  #isDue({ shared }: Client, nowMs: number, more: number): boolean {
-    const { now, rule: { limit } } = shared;
-    const { flushEvery } = this.#options;
-    if (waitMs(shared, nowMs, more + 1) > 0) return true;
-    if (flushEvery !== undefined) return now.pending + more >= flushEvery;
-    return now.pending + more >= limit / 4 && usedHits(shared, nowMs) + more > limit / 2 &&
-      nowMs - now.first >= SAME_KEY_WRITE_INTERVAL_MS;
+  #isDue(client: Client, nowMs: number, more: number): boolean {
+    return isWorthWriting(client, this.#isolate, nowMs, {
+      more,
+      flushEvery: this.#options.flushEvery,
+    });
   }
 
   async #flush(
@@ -355,10 +299,9 @@ export class RateLimiter {
     nowMs: number,
     read: ReadOutcome = "none",
   ): Promise<void> {
-    const { shared } = client;
-    const { index, now, before, rule: { windowMs } } = shared;
-    client.held = waitMs(shared, nowMs, 1) > 0;
-    if (this.#kv === undefined || client.busy || now.pending === 0) return;
+    const { carried, longest: { index, now: { pending }, rule: { windowMs } } } = client;
+    client.held = longestWait(carried, nowMs, 1) > 0;
+    if (this.#kv === undefined || client.busy || pending === 0) return;
     if (nowMs < Math.max(this.#writeAtMs, client.writtenMs + SAME_KEY_WRITE_INTERVAL_MS)) return;
     const grant = this.#options.budget?.take(PURPOSE);
     if (grant?.granted === false) {
@@ -368,12 +311,13 @@ export class RateLimiter {
     client.writtenMs = nowMs;
     client.busy = true;
     try {
-      if (read !== "now") await this.#absorb(this.#kv, key, [windowMs, index, now]);
-      const sent = now.pending;
+      if (read !== "now") await this.#absorb(this.#kv, key, client, index);
+      const sent = carried.flatMap(({ now, before }) => [now, before])
+        .map((hits) => ({ hits, pending: hits.pending }));
       const expirationTtl = ttlSecondsFor(windowMs * 2);
-      await this.#kv.put(`${key}:${index}`, formatHits(now, before), { expirationTtl });
-      now.pending -= sent;
-      if (shared.now === now) client.held = false;
+      await this.#kv.put(`${key}:${index}`, formatClient(client), { expirationTtl });
+      for (const { hits, pending } of sent) hits.pending -= pending;
+      client.held = false;
       this.#retryMs = 0;
     } catch (error) {
       this.#report(error);
