@@ -35,8 +35,10 @@ const NOT_FOUND_MIN = 0.5;
 const INTERNAL_MAX = 0.01;
 const DISTINCT_MIN = 0.5;
 const ONE_PAGE_MIN = 0.9;
-/** How many signs have to come together. */
+/** How many signs have to come together; fewer where there are many views of unknown kinds. */
 const SIGNS_MIN = 3;
+const UNKNOWN_SIGNS_MIN = 2;
+const UNKNOWN_VIEWS_MIN = 1000;
 
 /**
  * Whether a day looks automated, from several signs together: views without a referrer, without the
@@ -60,11 +62,12 @@ export function trafficWarning(day: DayCounts): TrafficWarning | null {
   const notFound = skipped.notFound ?? 0;
   const distinct = Object.keys(paths).filter((path) => path !== OTHER).length;
   const most = Math.max(0, ...Object.values(paths));
-  if (known >= total / 2 && unverified < known * UNVERIFIED_MIN) return null;
+  const isKnown = known >= total / 2;
+  if (isKnown && unverified < known * UNVERIFIED_MIN) return null;
   if (direct < total * DIRECT_MIN) return null;
 
   const reasons = [`${direct} of ${total} views came without a referrer.`];
-  if (known >= total / 2) {
+  if (isKnown) {
     reasons.push(`${unverified} of ${known} views lacked the headers of a browser's navigation.`);
   }
   if (internal <= total * INTERNAL_MAX) {
@@ -78,7 +81,8 @@ export function trafficWarning(day: DayCounts): TrafficWarning | null {
   } else if (most >= total * ONE_PAGE_MIN) {
     reasons.push(`${most} of ${total} views were of one page.`);
   }
-  if (reasons.length < SIGNS_MIN) return null;
+  const wanted = isKnown || total < UNKNOWN_VIEWS_MIN ? SIGNS_MIN : UNKNOWN_SIGNS_MIN;
+  if (reasons.length < wanted) return null;
   return {
     code: "automated",
     message: "This day looks automated: take its total as an upper bound.",
