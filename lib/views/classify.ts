@@ -163,8 +163,7 @@ function targetOf(url: string): string {
 }
 
 function pathOf(target: string): string {
-  const end = target.search(/[?#]/);
-  return end < 0 ? target : target.slice(0, end);
+  return target.replace(/[?#].*/s, "");
 }
 
 function isHtml(type: string | null, status: number, target: string): boolean {

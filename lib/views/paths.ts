@@ -23,7 +23,7 @@ const PATH_CHARACTERS_MAX = 1024;
 /** A path that is its own key, unless it ends in `index`. */
 const PLAIN = /^(?:\/[a-z\d_-]+)+$/;
 /** Characters that no page's address has: controls, lone surrogates, bidi marks, markup. */
-const ODD = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufffd<>"\\`]/u;
+const ODD = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_C}\ufeff\ufffd<>"\\`]/u;
 /** What may be left out of a path's end. */
 const TAIL = /(?:\/(?:index(?:\.html?)?)?|(?<=[^/])\.html?)$/i;
 /** Escapes that stay, because the plain character would mean something else: `#`, `%`, `/`, `?`. */
@@ -77,24 +77,27 @@ export type PathTemplates = (key: string) => string;
 export function createPathKey(options: PathOptions = {}): PathKey {
   const { queryParams = [], pathTemplates = [], keepCase = false, keepUnicode = false } = options;
   const template = createPathTemplates(pathTemplates, { keepCase });
-  const text: Text = (raw) => {
-    const cased = keepCase ? raw : raw.toLowerCase();
-    const formed = keepUnicode ? cased : cased.normalize("NFC");
-    return ODD.test(formed) ? undefined : formed;
-  };
+  const cased = (text: string) => keepCase ? text : text.toLowerCase();
+
+  /** Brings a text into the site's form; throws for what no page's address has in it. */
+  function formed(text: string): string {
+    const form = keepUnicode ? cased(text) : cased(text).normalize("NFC");
+    if (ODD.test(form)) throw new URIError("Cannot use a character");
+    return form;
+  }
+
   return (target) => {
-    const end = endOfPath(target);
-    const raw = end < 0 ? target : target.slice(0, end);
-    let key = keepCase ? raw : raw.toLowerCase();
-    if (!PLAIN.test(key) || key.endsWith("/index")) key = normalize(raw, text);
-    if (key === OTHER) return key;
-    if (pathTemplates.length > 0) key = template(key);
-    if (queryParams.length > 0 && target[end] === "?") {
-      const query = queryKey(target.slice(end + 1), queryParams, text);
-      if (query === undefined) return OTHER;
-      key += query;
+    try {
+      const end = target.search(/[?#]/);
+      const path = end < 0 ? target : target.slice(0, end);
+      let key = cased(path);
+      if (!PLAIN.test(key) || key.endsWith("/index")) key = normalize(path, formed);
+      key = template(key);
+      if (end >= 0 && queryParams.length > 0) key += queryKey(target, queryParams, formed);
+      return key.length > KEY_CHARACTERS_MAX ? OTHER : key;
+    } catch {
+      return OTHER;
     }
-    return key.length > KEY_CHARACTERS_MAX ? OTHER : key;
   };
 }
 
@@ -112,10 +115,7 @@ export function createPathTemplates(
   options: { readonly keepCase?: boolean } = {},
 ): PathTemplates {
   const compiled = pathTemplates.map((template) => compile(template, options.keepCase === true));
-  return (key) => {
-    for (const { pattern, name } of compiled) if (pattern.test(key)) return name;
-    return key;
-  };
+  return (key) => compiled.find(({ pattern }) => pattern.test(key))?.name ?? key;
 }
 
 /**
@@ -135,49 +135,29 @@ export function applyTemplates(paths: Counts, templates: PathTemplates): Counts 
   return Object.fromEntries(merged);
 }
 
-/** Brings a text into the site's form; undefined for what no page's address has in it. */
-type Text = (raw: string) => string | undefined;
-
-function endOfPath(target: string): number {
-  const query = target.indexOf("?");
-  const hash = target.indexOf("#");
-  return hash < 0 || (query >= 0 && query < hash) ? query : hash;
-}
-
-function normalize(raw: string, text: Text): string {
-  if (raw.length > PATH_CHARACTERS_MAX) return OTHER;
-  const decoded = decode(raw);
-  const formed = decoded === undefined ? undefined : text(decoded);
-  if (formed === undefined) return OTHER;
-  let key = `/${formed}`.replace(/\/{2,}/g, "/");
+function normalize(path: string, formed: (text: string) => string): string {
+  if (path.length > PATH_CHARACTERS_MAX) throw new URIError("Cannot use so long a path");
+  const kept = path.replace(KEPT_ESCAPE, (escape) => `%25${escape.slice(1).toLowerCase()}`);
+  let key = `/${formed(decodeURIComponent(kept))}`.replace(/\/{2,}/g, "/");
   for (let before = ""; before !== key;) {
     before = key;
     key = key.replace(TAIL, "");
   }
-  return key === "" ? "/" : key;
+  return key || "/";
 }
 
-function decode(raw: string): string | undefined {
-  if (!raw.includes("%")) return raw;
-  try {
-    return decodeURIComponent(
-      raw.replace(KEPT_ESCAPE, (escape) => `%25${escape.slice(1).toLowerCase()}`),
-    );
-  } catch {
-    return undefined;
-  }
-}
-
-function queryKey(query: string, names: readonly string[], text: Text): string | undefined {
-  const given = new URLSearchParams(query.split("#", 1)[0]);
+function queryKey(
+  target: string,
+  names: readonly string[],
+  formed: (text: string) => string,
+): string {
+  const given = new URLSearchParams(/^[^?#]*\?([^#]*)/.exec(target)?.[1]);
   let key = "";
   for (const name of names) {
-    const value = text((given.get(name) ?? "").slice(0, PATH_CHARACTERS_MAX));
-    if (value === undefined) return undefined;
-    if (value === "") continue;
-    key += `${key === "" ? "?" : "&"}${name}=${value.replace(/[%&+#]/g, encodeURIComponent)}`;
+    const value = formed(given.get(name) ?? "").replace(/[%&+#]/g, encodeURIComponent);
+    if (value) key += `${key && "&"}${name}=${value}`;
   }
-  return key;
+  return key && `?${key}`;
 }
 
 function compile(template: string, keepCase: boolean): { pattern: RegExp; name: string } {
@@ -186,11 +166,12 @@ function compile(template: string, keepCase: boolean): { pattern: RegExp; name: 
       `Cannot use path template "${template}": expected "/", at most ${KEY_CHARACTERS_MAX} characters, "*" last`,
     );
   }
-  const name = template.split("/").map((part) =>
-    keepCase || part.startsWith(":") ? part : part.toLowerCase()
-  ).join("/").replace(/(?<=.)\/$/, "");
-  const source = name.split("/").map((part) =>
-    part.startsWith(":") ? "[^/]+" : part.replace(/[\\^$.+?()[\]{}|]/g, "\\$&").replace(/\*$/, ".*")
-  ).join("/");
+  const name = template
+    .replace(/(?<=\/)[^:/][^/]*/g, (part) => keepCase ? part : part.toLowerCase())
+    .replace(/(?<=.)\/$/, "");
+  const source = name
+    .replace(/[^\w/:*-]/g, "\\$&")
+    .replace(/(?<=\/):[^/]+/g, "[^/]+")
+    .replace("*", ".*");
   return { pattern: new RegExp(`^${source}$`, "s"), name };
 }

@@ -22,7 +22,7 @@ export const SPAM = "spam";
 
 /** Scheme, then host, of a referrer; a port and a user name are left out. */
 const AUTHORITY =
-  /^\s*(https?|android-app):\/\/(?:[^/?#\\]*@)?([^/?#\\:@\s[\]]+|\[[\da-f:.]+\])(?::\d*)?\s*(?:[/?#\\]|$)/i;
+  /^\s*(?:https?|(android-app)):\/\/(?:[^/?#\\]*@)?([^/?#\\:@\s[\]]+|\[[\da-f:.]+\])(?::\d*)?\s*(?:[/?#\\]|$)/i;
 /** A public host: dots, and a top-level domain that is no number. */
 const HOST = /^[a-z\d_-]+(?:\.[a-z\d_-]+)*\.[a-z][a-z\d-]+$/;
 const PRIVATE = /\.(?:arpa|corp|home|internal|intranet|invalid|lan|local(?:domain|host)?|private)$/;
@@ -83,7 +83,7 @@ export function createReferrerKey(options: ReferrerOptions = {}): ReferrerKey {
     const found = AUTHORITY.exec(referrer);
     if (found === null) return OTHER;
     const host = bareHost(found[2] ?? "");
-    if ((found[1] ?? "").length > "https".length) {
+    if (found[1]) {
       const app = familyOf.app(host);
       return app === undefined ? OTHER : groupReferrers ? app : host;
     }
