@@ -9,7 +9,8 @@
  * @module
  */
 
-import { noteOf } from "../../views/report.ts";
+import { addDays } from "../../views/day.ts";
+import { DAYS_MAX, noteOf } from "../../views/report.ts";
 import { parseJson } from "../../views/tally.ts";
 import type { DayReport, RangeReport } from "../../views/types.ts";
 import type { RouteContext } from "../route.ts";
@@ -20,6 +21,8 @@ const KEEP_MS = 60_000;
 const READS_TO_DOUBLE = 50;
 /** Readings ahead of time between two regular ones. */
 const EARLY_MAX = 3;
+/** Days that are read at once. */
+const SIZES = [14, 60, DAYS_MAX] as const;
 /** Reports kept in memory. */
 const KEPT_MAX = 16;
 
@@ -53,16 +56,18 @@ interface Memory {
  * @returns The report.
  */
 export async function shareDay(context: RouteContext, date: string): Promise<Shared<DayReport>> {
-  const { at, report, pending } = await share(
-    context,
-    `day:${date}`,
-    () => context.reports.day(date),
-  );
-  return { at, report: withPending(report, pending) };
+  const today = context.reports.today();
+  if (date <= today && date > addDays(today, -SIZES[0])) {
+    const { at, report } = await shareRange(context, SIZES[0]);
+    const day = report.days.find((each) => each.date === date);
+    if (day) return { at, report: day };
+  }
+  return await share(context, `day:${date}`, () => context.reports.day(date));
 }
 
 /**
- * The report of the last days.
+ * The report of the last days. Cut from one of three sizes, so that readers of different periods share
+ * what was read and see the same numbers.
  *
  * @param context The request.
  * @param count How many.
@@ -72,12 +77,15 @@ export async function shareRange(
   context: RouteContext,
   count: number,
 ): Promise<Shared<RangeReport>> {
+  const size = SIZES.find((each) => each >= count) ?? DAYS_MAX;
   const { at, report, pending } = await share(
     context,
-    `days:${count}`,
-    () => context.reports.days(count),
+    `days:${size}`,
+    () => context.reports.days(size),
   );
-  return { at, report: { ...report, days: report.days.map((day) => withPending(day, pending)) } };
+  const days = report.days.slice(-count).map((day) => withPending(day, pending));
+  const sum = (name: "total" | "damaged") => days.reduce((all, day) => all + day[name], 0);
+  return { at, report: { ...report, days, total: sum("total"), damaged: sum("damaged") } };
 }
 
 function withPending(day: DayReport, pending: number): DayReport {
