@@ -15,6 +15,8 @@ export interface Bundle {
   readonly bytes: number;
   /** Size as it travels, in bytes. */
   readonly gzipBytes: number;
+  /** The names that it exports. */
+  readonly exports: readonly string[];
   /** What went into it, the largest first. */
   readonly inputs: readonly { readonly path: string; readonly bytes: number }[];
 }
@@ -67,6 +69,7 @@ export async function bundle(entry: string): Promise<Bundle> {
     code: file.contents,
     bytes: file.contents.length,
     gzipBytes: gzipSync(file.contents).length,
+    exports: Object.values(metafile.outputs).flatMap((output) => output.exports),
     inputs: inputsOf(metafile),
   };
 }

@@ -77,9 +77,14 @@ export function parseConfig(text: string): WranglerConfig {
   return { ...config, name, main, compatibility_date: date };
 }
 
-/** Reads the repository's configuration. */
-export async function readConfig(): Promise<WranglerConfig> {
-  return parseConfig(await Deno.readTextFile(ROOT + CONFIG_FILE));
+/**
+ * Reads a configuration file.
+ *
+ * @param path Its path. @default {the repository's wrangler.toml}
+ * @returns The configuration.
+ */
+export async function readConfig(path: string = ROOT + CONFIG_FILE): Promise<WranglerConfig> {
+  return parseConfig(await Deno.readTextFile(path));
 }
 
 /**

@@ -79,7 +79,7 @@ function commandGate(name: string, about: string, command: readonly string[], no
  * @param finished What the command did.
  * @returns The counts; a run that fails without a failed test counts as one failure.
  */
-export function countTests({ code, output }: Finished): Verdict {
+export function countTests({ code, output }: Omit<Finished, "stdout">): Verdict {
   const summary = /^(?:ok|FAILED) \| (\d+) passed(?: \([^)]*\))? \| (\d+) failed/gm;
   const [, passed = "0", failed = "0"] = [...output.matchAll(summary)].at(-1) ?? [];
   const failures = Number(failed);

@@ -11,6 +11,8 @@ export interface Finished {
   readonly code: number;
   /** What it printed, both streams, without colors. */
   readonly output: string;
+  /** What it printed on its standard output. */
+  readonly stdout: string;
 }
 
 /** How a command is run. */
@@ -43,14 +45,24 @@ export async function run(
     stderr: "piped",
     ...signal ? { signal } : {},
   }).spawn();
-  const chunks: string[] = [];
-  await Promise.all([collect(child.stdout, chunks), collect(child.stderr, chunks)]);
+  const both: string[] = [];
+  const [stdout] = await Promise.all([collect(child.stdout, both), collect(child.stderr, both)]);
   const { code } = await child.status;
-  // deno-lint-ignore no-control-regex
-  return { code, output: chunks.join("").replaceAll(/\x1b\[[\d;]*[A-Za-z]/g, "") };
+  return { code, output: plain(both.join("")), stdout: plain(stdout) };
 }
 
-/** Appends a stream's text to `chunks` as it comes, so that two streams stay in order. */
-async function collect(stream: ReadableStream<BufferSource>, chunks: string[]): Promise<void> {
-  for await (const text of stream.pipeThrough(new TextDecoderStream())) chunks.push(text);
+/** Reads a stream to its end; what comes is also added to `both`, so that streams stay in order. */
+async function collect(stream: ReadableStream<BufferSource>, both: string[]): Promise<string> {
+  const own: string[] = [];
+  for await (const text of stream.pipeThrough(new TextDecoderStream())) {
+    own.push(text);
+    both.push(text);
+  }
+  return own.join("");
+}
+
+/** A text without its colors. */
+function plain(text: string): string {
+  // deno-lint-ignore no-control-regex
+  return text.replaceAll(/\x1b\[[\d;]*[A-Za-z]/g, "");
 }

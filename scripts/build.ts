@@ -22,12 +22,8 @@ Options:
   --help   Print this
 `;
 
-/**
- * Bundles the Worker and writes it.
- *
- * @param options `quiet` leaves out the table of sources.
- */
-export async function buildWorker({ quiet = false }: { quiet?: boolean } = {}): Promise<void> {
+/** Bundles the Worker and writes it; `quiet` leaves out the table of sources. */
+async function buildWorker({ quiet }: { readonly quiet: boolean }): Promise<void> {
   const { code, bytes, gzipBytes, inputs } = await bundle(ENTRY).finally(stop);
   await Deno.mkdir(`${ROOT}dist`, { recursive: true });
   await Deno.writeFile(`${ROOT}${OUTPUT}`, code);
