@@ -75,8 +75,10 @@ export interface PageViewsOptions extends ClassifyOptions {
 
 /** How long a flush goes on gathering, in milliseconds: `waitUntil` gives 30 s after the response. */
 const FLUSH_MS = 25_000;
-/** When a flush that has not come back is given up, in milliseconds: its request has ended by then. */
-const FLUSH_GONE_MS = 35_000;
+/** When work that has not come back is given up, in milliseconds: its request has ended by then. */
+const GONE_MS = 35_000;
+/** How old a flush may be and still take on new views, in milliseconds: it must see to their end. */
+const FLUSH_YOUNG_MS = 3_000;
 /** The pause between two rounds of a flush once it has gone on for a while, in milliseconds. */
 const ROUND_MS = 5_000;
 /** Rounds of a flush: what keeps it within a request's 50 subrequests. */
@@ -99,8 +101,11 @@ export class PageViews {
   readonly #lingerMs: number;
   readonly #keysMax: number;
   readonly #onError: (error: unknown) => void;
-  #flushUntil = 0;
   #flushes = 0;
+  #flushedAt = -Infinity;
+  /** Until when the flush under way, or the round under way, is waited for; 0 for none. */
+  #flushUntil = 0;
+  #roundUntil = 0;
   #viewsWait = false;
   #skipsWait = false;
   #cycledAt = -Infinity;
@@ -189,12 +194,15 @@ export class PageViews {
   }
 
   /**
-   * Whether a flush would do anything: something has been counted and no flush is under way.
+   * Whether a flush would do anything: something has been counted, and no flush is under way that
+   * lasts long enough to see to it.
    *
    * @returns Whether to call {@linkcode PageViews.flush} now.
    */
   isFlushDue(): boolean {
-    return (this.#viewsWait || this.#skipsWait) && this.#clock.now() >= this.#flushUntil;
+    const now = this.#clock.now();
+    if (now >= this.#flushUntil) return this.#viewsWait || this.#skipsWait;
+    return this.#viewsWait && now - this.#flushedAt > FLUSH_YOUNG_MS;
   }
 
   /**
@@ -204,10 +212,11 @@ export class PageViews {
    * Costs at most one list and one write for each day that has something to store.
    */
   async flush(): Promise<void> {
+    if (!this.isFlushDue()) return;
     const start = this.#clock.now();
-    if (start < this.#flushUntil) return;
-    if (this.#flushUntil > 0) this.#writer.stalled();
-    this.#flushUntil = start + FLUSH_GONE_MS;
+    this.#flushedAt = start;
+    this.#flushUntil = start + GONE_MS;
+    // A flush that a later one has taken over from ends at its next round.
     const flush = ++this.#flushes;
     try {
       await this.#rounds(start, flush);
@@ -223,20 +232,34 @@ export class PageViews {
     // Requests that are not counted can wait: a crawler must not keep the cache busy.
     const soonest = this.#viewsWait ? 0 : this.#cycledAt + SKIPPED_FLUSH_MS - start;
     let pause = Math.max(this.#lingerMs, soonest);
-    for (let round = 0; round < ROUNDS_MAX && flush === this.#flushes; round++) {
+    for (let round = 0; round < ROUNDS_MAX; round++) {
       // deno-lint-ignore scrimp/no-await-in-loop -- rounds follow each other
       await this.#clock.sleep(pause);
-      this.#viewsWait = false;
-      this.#skipsWait = false;
-      this.#cycledAt = this.#clock.now();
+      if (flush !== this.#flushes) return;
       // deno-lint-ignore scrimp/no-await-in-loop -- as above
-      const next = await this.#writer.cycle();
+      const next = await this.#round();
       const now = this.#clock.now();
       const wanted = this.#viewsWait
         ? now + ROUND_MS
         : Math.min(next, this.#skipsWait ? now + SKIPPED_FLUSH_MS : Infinity);
-      if (wanted >= end && !(this.#viewsWait && now < end)) return;
-      pause = Math.max(1_000, Math.min(Math.max(wanted - now, ROUND_MS), end - now));
+      if (wanted > end && !(this.#viewsWait && now < end)) return;
+      pause = Math.max(1_000, Math.min(wanted, end) - now);
+    }
+  }
+
+  /** One round at a time; gives the time at which the next one makes sense. */
+  async #round(): Promise<number> {
+    const now = this.#clock.now();
+    if (now < this.#roundUntil) return now + 1_000;
+    if (this.#roundUntil > 0) this.#writer.stalled();
+    this.#roundUntil = now + GONE_MS;
+    this.#viewsWait = false;
+    this.#skipsWait = false;
+    this.#cycledAt = now;
+    try {
+      return await this.#writer.cycle();
+    } finally {
+      this.#roundUntil = 0;
     }
   }
 
@@ -265,7 +288,7 @@ export class PageViews {
       pending: keeper.waiting(name),
       lost: keeper.lost,
       edgeCache: !keeper.isVolatile,
-      networkWrites: network ? network.writes + network.late : null,
+      networkWrites: network ? network.used.writes + network.used.late : null,
       dataCentres: network?.writers ?? null,
       listedAt: network?.at ?? null,
     };

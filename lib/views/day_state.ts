@@ -21,6 +21,7 @@ import {
   parseTally,
   type Tally,
 } from "./tally.ts";
+import type { Census } from "./census.ts";
 import type { NetworkView } from "./network.ts";
 
 /** How long an isolate adds to a part it has not pushed; afterwards it begins a new one. */
@@ -62,6 +63,14 @@ export interface Shard {
   storedAt: number;
 }
 
+/** What is known of the network from the day before. */
+export interface Lesson {
+  /** When it was asked for, in milliseconds; 0 for never. */
+  readonly at: number;
+  /** What was learnt, if anything. */
+  readonly census: Census | undefined;
+}
+
 /** One data centre's knowledge of one day. */
 export interface DayState {
   /** The day, `YYYY-MM-DD`. */
@@ -70,6 +79,8 @@ export interface DayState {
   readonly shards: Map<string, Shard>;
   /** What the last listing told of the whole network. */
   network: NetworkView | undefined;
+  /** What the roll-up of the day before taught, and when it was asked for, in milliseconds. */
+  lesson: Lesson;
   /** Until when somebody is at storing, in milliseconds. */
   leaseUntil: number;
   /** The isolate that is. */
@@ -93,6 +104,7 @@ export function emptyDay(day: string): DayState {
     day,
     shards: new Map(),
     network: undefined,
+    lesson: { at: 0, census: undefined },
     leaseUntil: 0,
     leaseBy: "",
     blockedUntil: 0,
@@ -235,6 +247,10 @@ export function mergeDay(mine: DayState, theirs: DayState): void {
     else mine.shards.set(id, shard);
   }
   if (theirs.network && theirs.network.at > (mine.network?.at ?? 0)) mine.network = theirs.network;
+  const knowsMore = Boolean(theirs.lesson.census) === Boolean(mine.lesson.census)
+    ? theirs.lesson.at > mine.lesson.at
+    : theirs.lesson.census !== undefined;
+  if (knowsMore) mine.lesson = theirs.lesson;
   if (theirs.leaseUntil > mine.leaseUntil) {
     mine.leaseUntil = theirs.leaseUntil;
     mine.leaseBy = theirs.leaseBy;
@@ -280,7 +296,7 @@ function parsePart(value: unknown): Part | undefined {
   if (!Array.isArray(value)) return undefined;
   const [at, writes, late, counts] = value;
   const tally = parseTally(counts);
-  if (!tally || ![at, writes, late].every(Number.isSafeInteger)) return undefined;
+  if (!tally || ![at, writes, late].every(Number.isFinite)) return undefined;
   return { at, writes, late, tally };
 }
 
@@ -309,7 +325,7 @@ function parseShard(value: any): Shard | undefined {
   if (!base || typeof value.id !== "string") return undefined;
   if (!Array.isArray(value.parts) || !Array.isArray(value.folded)) return undefined;
   const numbers = [value.born, value.storedEvents, value.storedTotal, value.storedAt];
-  if (!numbers.every(Number.isSafeInteger)) return undefined;
+  if (!numbers.every(Number.isFinite)) return undefined;
   const parts = new Map<string, Part>();
   for (const entry of value.parts) {
     const part = parsePart(entry?.[1]);
@@ -336,10 +352,11 @@ export function decodeDay(text: string | undefined, day: string): DayState | und
     if (!shard) return undefined;
     shards.set(shard.id, shard);
   }
-  const { network, leaseUntil, blockedUntil, restUntil, refusals } = value;
-  if (![leaseUntil, blockedUntil, restUntil, refusals].every(Number.isSafeInteger)) {
+  const { network, lesson, leaseUntil, blockedUntil, restUntil, refusals } = value;
+  if (!Number.isFinite(lesson?.at)) return undefined;
+  if (![leaseUntil, blockedUntil, restUntil, refusals].every(Number.isFinite)) {
     return undefined;
   }
   const leaseBy = String(value.leaseBy);
-  return { day, shards, network, leaseUntil, leaseBy, blockedUntil, restUntil, refusals };
+  return { day, shards, network, lesson, leaseUntil, leaseBy, blockedUntil, restUntil, refusals };
 }

@@ -4,22 +4,20 @@
  * @module
  */
 
-import { coloOf, type ListedShard } from "./shard.ts";
+import { coloOf, type ListedShard, type NetworkUse } from "./shard.ts";
 
-/** The network on one day, as one listing showed it. */
+/** The network, as one listing of a day's shards showed it. */
 export interface NetworkView {
   /** When it was listed, in milliseconds. */
   readonly at: number;
-  /** Writes tried for the day's shards. */
-  readonly writes: number;
-  /** Writes tried that day for days before, as far as known. */
-  readonly late: number;
-  /** Late writes expected that day, as far as known. */
-  readonly finals: number;
+  /** What has been spent on the day of the listing. */
+  readonly used: NetworkUse;
   /** Shards written within the last five minutes. */
   readonly recent: number;
   /** Data centres that have stored something. */
   readonly writers: number;
+  /** How many of them are paced how: see `PaceMode`. */
+  readonly modes: readonly [number, number, number];
   /** The sum of the square roots of their totals. */
   readonly weight: number;
   /** Views stored. */
@@ -32,45 +30,69 @@ export interface NetworkView {
 export const RECENT_SECONDS = 300;
 
 /**
- * Sums up a listing.
+ * Sums up a listing of today's shards, or of yesterday's.
  *
- * @param shards The day's shards.
+ * @param shards The shards.
  * @param now When they were listed, in milliseconds.
+ * @param today Today's first millisecond.
+ * @param which Whose shards they are.
  * @returns The network.
  */
-export function viewNetwork(shards: readonly ListedShard[], now: number): NetworkView {
+export function viewNetwork(
+  shards: readonly ListedShard[],
+  now: number,
+  today: number,
+  which: "today" | "yesterday",
+): NetworkView {
   const totals = new Map<string, number>();
-  const late = new Map<string, number>();
+  const modes = new Map<string, { at: number; mode: 0 | 1 | 2 }>();
   const other = new Map<string, Map<string, number>>();
-  let writes = 0, finals = 0, recent = 0, total = 0;
+  const told = { writes: 0, late: 0, finals: 0 };
+  let writes = 0, late = 0, recent = 0, total = 0;
   for (const { writer, metadata } of shards) {
     const colo = coloOf(writer);
     totals.set(colo, (totals.get(colo) ?? 0) + (metadata?.total ?? 0));
     if (!metadata) continue;
-    writes += metadata.writes;
+    const { at, seen } = metadata;
     total += metadata.total;
-    finals = Math.max(finals, metadata.finals);
-    if (now / 1000 - metadata.at < RECENT_SECONDS) recent++;
-    // Each data centre's shards carry the same ledgers, so the largest of them is the latest.
-    late.set(colo, Math.max(late.get(colo) ?? 0, metadata.late));
+    writes += metadata.writes - metadata.late;
+    late += metadata.late;
+    if (now / 1000 - at < RECENT_SECONDS) recent++;
+    if (at >= (modes.get(colo)?.at ?? 0)) modes.set(colo, metadata);
+    if (at * 1000 < today) continue;
+    // What is not in this listing is told by those who listed the other day's shards.
+    told.writes = Math.max(told.writes, seen.writes);
+    told.late = Math.max(told.late, seen.late);
+    told.finals = Math.max(told.finals, seen.finals);
+    // Each data centre's shards carry the same ledger, so the largest of them is the latest.
     for (const [purpose, used] of Object.entries(metadata.other ?? {})) {
       const byColo = other.get(purpose) ?? new Map<string, number>();
       other.set(purpose, byColo.set(colo, Math.max(byColo.get(colo) ?? 0, used)));
     }
   }
-  let weight = 0;
-  for (const views of totals.values()) weight += Math.sqrt(Math.max(1, views));
   return {
     at: now,
-    writes,
-    late: sum(late.values()),
-    finals,
+    used: {
+      writes: Math.max(told.writes, which === "today" ? writes : 0),
+      late: Math.max(told.late, late),
+      finals: told.finals,
+    },
+    ...sums(totals, modes),
     recent,
-    writers: totals.size,
-    weight,
     total,
     other: Object.fromEntries([...other].map(([purpose, used]) => [purpose, sum(used.values())])),
   };
+}
+
+function sums(
+  totals: ReadonlyMap<string, number>,
+  modes: ReadonlyMap<string, { mode: 0 | 1 | 2 }>,
+): Pick<NetworkView, "writers" | "modes" | "weight"> {
+  const byMode: [number, number, number] = [0, 0, 0];
+  for (const { mode } of modes.values()) byMode[mode]++;
+  let weight = 0;
+  for (const views of totals.values()) weight += Math.sqrt(Math.max(1, views));
+  return { writers: totals.size, modes: byMode, weight };
 }
 
 function sum(numbers: Iterable<number>): number {

@@ -6,23 +6,45 @@
  * @module
  */
 
+import type { Census } from "./census.ts";
 import type { Day } from "./day.ts";
 import { type NetworkView, RECENT_SECONDS } from "./network.ts";
 
 /** The share of the budget that pacing never plans for; it covers what a stale listing hides. */
-const RESERVE = 0.05;
+const RESERVE = 0.02;
 /** The share of a day's writes that may be gone at its very beginning. */
 const HEAD_START = 0.25;
 /** Views up to which a day is too young to foretell its traffic. */
 const VIEWS_TO_FORETELL = 60;
+/** The least part of a day from which its traffic is foretold. */
+const FORETELL_DAYS = 0.2;
 /** How late a listing may be, in milliseconds: writes of that long are assumed on top of it. */
 const LISTING_LAG_MS = 120_000;
 /** The end of a day is planned as if this much of it were left, so that a late rush fits. */
 const HORIZON_MIN_MS = 15 * 60_000;
-/** Writes of a data centre's share that fall due for the day before, at most, unless writes abound. */
+/** Writes are held back this long after a view, in milliseconds, for the visitor's next page. */
+const HOLD_MS = 22_000;
+/** Views of a visit, roughly. */
+const VIEWS_PER_VISIT = 2.5;
+/** Views that a write must save when the day's plan is just kept, and how steeply that rises. */
+const PRICE = { views: 0.4, power: 10 } as const;
+/** The share of what is left that goes into freshness instead of safety. */
+const FRESHNESS = 0.2;
+/** Late writes that a data centre needs, by how it was paced when it was last heard of. */
+const FINALS_BY_MODE = [0, 0.7, 1.05] as const;
+/** How much of a day's late writes is expected again the day after, while writes stay scarce. */
+const FINALS_KEPT = 0.95;
+/** How much of the plan is taken to be used where no listing tells: low enough to go and look. */
+const GUESS = 0.85;
+/** How long it takes until half of what a listing showed is forgotten, in milliseconds. */
+const FORGET_MS = 2 * 3_600_000;
+/** Writes of a shard for the day before, at most, unless writes abound. */
 export const LATE_WRITES_MAX = 2;
 /** The article's schedule, followed while listings fail. */
 export const FALLBACK = { pendingViews: 250, intervalMs: 30 * 60_000, writesMax: 48 } as const;
+
+/** How a shard is paced: 0, writes abound; 1, what might be lost is written; 2, it takes turns. */
+export type PaceMode = 0 | 1 | 2;
 
 /** What pacing knows. */
 export interface PaceInput {
@@ -36,14 +58,18 @@ export interface PaceInput {
   readonly network: NetworkView | undefined;
   /** Yesterday's network, as last listed, with that day. */
   readonly before: { readonly day: Day; readonly network: NetworkView } | undefined;
-  /** Views that the shard holds, stored or not. */
+  /** What the roll-up of the day before taught. */
+  readonly census: Census | undefined;
+  /** Views that the data centre has seen today, stored or not. */
   readonly total: number;
+  /** Views that it saw yesterday, as far as known. */
+  readonly totalBefore: number;
   /** Views that wait to be stored. */
   readonly pending: number;
+  /** When the last of them was counted, or brought in from an isolate, in milliseconds. */
+  readonly countedAt: number;
   /** When the shard was last stored, or else began, in milliseconds. */
   readonly since: number;
-  /** Whether the shard has been stored today. */
-  readonly stored: boolean;
   /** Whether what waits dies with the isolate, because there is no data-centre cache. */
   readonly volatile: boolean;
 }
@@ -52,8 +78,8 @@ export interface PaceInput {
 export interface Pace {
   /** From when on a write is in order, in milliseconds; `Infinity` for not today. */
   readonly dueAt: number;
-  /** Whether writes abound, so that each view can be stored within seconds. */
-  readonly plenty: boolean;
+  /** How the shard is paced. */
+  readonly mode: PaceMode;
   /** Late writes that the network needs today for yesterday. */
   readonly finals: number;
 }
@@ -69,65 +95,126 @@ function hidden(network: NetworkView): number {
   return network.recent * LISTING_LAG_MS / (RECENT_SECONDS * 1000);
 }
 
-/** How many data centres could not store yesterday all they had: each needs one late write today. */
-function finalsAfter({ writesPerDay, before }: PaceInput): number {
-  if (!before) return 0;
-  const { day, network } = before;
-  const scarce = network.writes + network.late >= 0.8 * planned(writesPerDay, day, network.at);
-  return scarce ? network.writers : 0;
+/**
+ * How many data centres could not store on a day all they had: each needs one late write the day after.
+ * Those that stored nothing at all do not show; the day before tells of them.
+ */
+export function finalsAfter({ modes, used }: NetworkView): number {
+  const shown = FINALS_BY_MODE.reduce<number>(
+    (sum, each, mode) => sum + each * (modes[mode] ?? 0),
+    0,
+  );
+  const isScarce = modes[1] + modes[2] > modes[0];
+  return Math.ceil(Math.max(shown, isScarce ? FINALS_KEPT * Math.max(used.late, used.finals) : 0));
+}
+
+/** Views a day, by what a listing showed; nothing can be foretold from a few hours. */
+function viewsADay({ start, end }: Day, { at, total }: NetworkView): number {
+  return total * (end - start) / Math.max((end - start) * FORETELL_DAYS, at - start);
 }
 
 /** Views still to come today. */
-function viewsToCome({ now, today, network, before }: PaceInput): number {
-  const gone = Math.max(0.02, (now - today.start) / (today.end - today.start));
-  const yesterday = before
-    ? before.network.total * (before.day.end - before.day.start) /
-      Math.max(3_600_000, before.network.at - before.day.start)
-    : 0;
-  const seen = network?.total ?? 0;
-  const rate = seen < VIEWS_TO_FORETELL ? yesterday : Math.max(seen / gone, 0.5 * yesterday);
-  return rate * (1 - gone);
+function viewsToCome({ now, today, network, before, census }: PaceInput): number {
+  const listed = before ? viewsADay(before.day, before.network) : 0;
+  const yesterday = Math.max(listed, census?.total ?? 0);
+  const rate = network && network.total >= VIEWS_TO_FORETELL
+    ? Math.max(viewsADay(today, network), 0.5 * yesterday)
+    : yesterday;
+  return rate * (today.end - now) / (today.end - today.start);
+}
+
+/** The chance that nobody comes to this data centre before tomorrow is over. */
+function chanceOfNobody({ now, today, total, totalBefore }: PaceInput): number {
+  const length = today.end - today.start;
+  const watched = (now - today.start) / length + (totalBefore > 0 ? 1 : 0) + 0.5;
+  const visits = (total + totalBefore) / VIEWS_PER_VISIT + 0.5;
+  // Visits come as by a Poisson process of unknown rate, of which half a visit in half a day is the prior.
+  return (watched / (watched + (today.end - now) / length + 1)) ** visits;
 }
 
 /**
  * Says when a shard of today may be written.
  *
  * While writes abound (the day's plan is not used up and the traffic foretold fits into what is left)
- * it is now. Otherwise what is left is shared out over the rest of the day, between data centres in
- * proportion to the square roots of their traffic; a data centre's first write of the day goes ahead
- * as long as there is one for each that is still expected. What dies with its isolate is written when
- * it has grown to what a write of the rest of the day must carry.
+ * it is at once. Otherwise a write must save views: those that wait, times the chance that nobody comes
+ * to carry them on before tomorrow is over, against a price that rises steeply as the day's plan is
+ * used up. Half of what is left goes into freshness: data centres take turns in proportion to the square
+ * roots of their traffic. What dies with its isolate is written when it has grown to what each write of
+ * the rest of the day must carry.
  *
  * @param input What is known.
  * @returns When, and how things stand.
  */
 export function pace(input: PaceInput): Pace {
-  const { now, today, writesPerDay, network, before } = input;
-  const finals = Math.max(network?.finals ?? 0, finalsAfter(input));
-  const pool = writesPerDay * (1 - RESERVE) - Math.max(finals, network?.late ?? 0);
+  const { now, today, network, pending } = input;
+  const { pool, used, finals } = stand(input);
   const plan = planned(pool, today, now);
-  const seen = network ? network.writes + hidden(network) : 0;
-  // An old listing, or none, is carried on as if the plan had been kept since.
-  const stale = network ? now - network.at > LISTING_LAG_MS : finals > 0;
-  const used = stale && finals > 0 ? Math.max(seen, plan) : seen;
   const left = Math.max(0, pool - used);
-  const toCome = viewsToCome(input);
-  const plenty = used < plan && 0.8 * toCome <= 1.2 * left;
-  if (plenty) return { dueAt: now, plenty, finals };
+  const demand = 0.8 * viewsToCome(input);
+  const held = input.countedAt + HOLD_MS;
+  if (used < plan && demand <= 1.2 * left) {
+    return { dueAt: demand <= 0.6 * left ? now : held, mode: 0, finals };
+  }
+  const never: Pace = { dueAt: Infinity, mode: 2, finals };
+  if (left < 1) return never;
+  if (input.volatile) {
+    return pending >= Math.max(1, demand / left) ? { ...never, dueAt: now } : never;
+  }
+  const price = PRICE.views * (used / plan) ** PRICE.power;
+  if (pending * chanceOfNobody(input) >= price) return { dueAt: held, mode: 1, finals };
 
   const horizon = Math.max(HORIZON_MIN_MS, today.end - now);
-  if (input.volatile) {
-    const worth = Math.max(1, toCome / Math.max(0.01, left));
-    return { dueAt: left >= 1 && input.pending >= worth ? now : Infinity, plenty, finals };
-  }
   const known = Math.max(1, network?.writers ?? 0);
-  const missing = Math.max(0, (before?.network.writers ?? 0) - known);
-  const room = left - missing - writesPerDay * RESERVE;
-  if (!input.stored && !stale && room > 0) return { dueAt: now, plenty, finals };
-  if (left < 1) return { dueAt: Infinity, plenty, finals };
+  const expected = Math.max(input.before?.network.writers ?? 0, input.census?.dataCentres ?? 0);
+  const missing = Math.max(0, expected - known);
   const own = Math.sqrt(Math.max(1, input.total));
   const weight = Math.max(own, network?.weight ?? 0) * (1 + missing / known);
-  return { dueAt: input.since + horizon * weight / (left * own), plenty, finals };
+  const turn = horizon * weight / (FRESHNESS * left * own);
+  return { ...never, dueAt: Math.max(held, input.since + turn) };
+}
+
+/** What has been used of today's writes, what was planned for it, and what is kept for yesterday. */
+function stand(input: PaceInput): { pool: number; used: number; finals: number } {
+  const { now, today, writesPerDay, network, before } = input;
+  const late = before && before.network.at >= today.start ? before.network.used : undefined;
+  const finals = Math.max(
+    network?.used.finals ?? 0,
+    late?.finals ?? 0,
+    before && !late ? finalsAfter(before.network) : 0,
+    input.census?.finals ?? 0,
+  );
+  const spent = Math.max(network?.used.late ?? 0, late?.late ?? 0);
+  const pool = Math.max(1, writesPerDay * (1 - RESERVE) - Math.max(finals, spent));
+  const seen = Math.max(network?.used.writes ?? 0, late?.writes ?? 0);
+  if (network && now - network.at <= LISTING_LAG_MS) {
+    return { pool, used: seen + hidden(network), finals };
+  }
+  // An old listing, or none: where traffic is more than can be written, most of the plan will have been
+  // used, and what was spent beyond it is made up for by and by.
+  if (viewsToCome(input) <= pool || !(network ?? before ?? input.census)) {
+    return { pool, used: seen, finals };
+  }
+  const plan = planned(pool, today, now);
+  const last = network ? network.used.writes / planned(pool, today, network.at) : GUESS;
+  const age = network ? now - network.at : 0;
+  const guess = GUESS + (last - GUESS) * 0.5 ** (age / FORGET_MS);
+  return { pool, used: Math.max(seen, plan * guess), finals };
+}
+
+/**
+ * Whether a shard of yesterday may be written now.
+ *
+ * @param input What is known; `before` must have been listed a moment ago where writes are scarce.
+ * @returns Whether it may, and whether writes are scarce.
+ */
+export function paceFinal(input: PaceInput): { allowed: boolean; scarce: boolean } {
+  const { today, writesPerDay, network, before } = input;
+  const { finals } = stand(input);
+  const scarce = finals > writesPerDay / 10;
+  const views = [network, before?.network].filter((view) => view && view.at >= today.start);
+  const most = (of: "writes" | "late") => Math.max(0, ...views.map((view) => view?.used[of] ?? 0));
+  const used = most("writes") + most("late") + (before ? hidden(before.network) : 0);
+  return { allowed: used < writesPerDay * (1 - RESERVE / 2), scarce };
 }
 
 /**

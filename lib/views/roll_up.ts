@@ -7,6 +7,8 @@
 import { readMany } from "../kv/read_many.ts";
 import type { Kv } from "../kv/kv.ts";
 import type { Budget } from "../budget.ts";
+import { addDays } from "./day.ts";
+import { type Census, censusOf, rollUpKey } from "./census.ts";
 import { decodeShard, type ListedShard, listShards } from "./shard.ts";
 import {
   addTally,
@@ -32,6 +34,8 @@ export interface RollUp extends DayCounts {
   readonly writers: Readonly<Record<string, number>>;
   /** KV writes that the day's shards took. */
   readonly writes: number;
+  /** What the next day's writers should expect. */
+  readonly census?: Census;
   /** What the key held before the first roll-up, or what was imported: added to the shards. */
   readonly base?: DayCounts;
 }
@@ -50,16 +54,6 @@ export interface StoredDay {
   readonly writes: number;
   /** What a roll-up of this would store; `undefined` where there is nothing to store. */
   readonly rollUp: RollUp | undefined;
-}
-
-/**
- * The key of a roll-up.
- *
- * @param day The day, `YYYY-MM-DD`.
- * @returns `traffic:<day>`.
- */
-export function rollUpKey(day: string): string {
-  return `traffic:${day}`;
 }
 
 interface ParsedRollUp {
@@ -154,19 +148,61 @@ function writesOf(shards: readonly ListedShard[]): number {
  *
  * @param kv The store.
  * @param day The day, `YYYY-MM-DD`.
- * @param budget Where the operations are booked.
- * @returns Whether something was written.
+ * @param options Where the operations are booked, and what the day's census says.
+ * @returns The day's shards, as listed.
  */
-export async function rollUpDay(kv: Kv, day: string, budget?: Budget): Promise<boolean> {
+export async function rollUpDay(
+  kv: Kv,
+  day: string,
+  options: { budget?: Budget; census?: (shards: readonly ListedShard[]) => Census } = {},
+): Promise<readonly ListedShard[]> {
+  const { budget, census } = options;
   const { shards } = await listShards(kv, day, () => budget?.note("views", "list"));
-  if (shards.length === 0) return false;
+  if (shards.length === 0) return shards;
   budget?.note("views", "read");
   const stored = await kv.get(rollUpKey(day));
   const { rollUp } = await mergeStored(kv, day, shards, stored, budget);
-  if (!rollUp) return false;
-  const text = JSON.stringify(rollUp);
-  if (text === stored) return false;
+  const previous = parseJson(stored) as Partial<RollUp> | undefined;
+  const kept = rollUp ?? (previous?.v === 2 ? previous : undefined);
+  if (!kept) return shards;
+  const text = JSON.stringify({ ...kept, census: census?.(shards) ?? previous?.census });
+  if (text === stored) return shards;
   budget?.note("views", "write");
   await kv.put(rollUpKey(day), text, { expirationTtl: ROLL_UP_TTL_SECONDS });
-  return true;
+  return shards;
+}
+
+/** Days that are rolled up: as long as their shards may still grow, and once after. */
+const DAYS_ROLLED = 4;
+
+/**
+ * Rolls the last days up, today included. Never rejects: a day that fails does not keep the others
+ * from it.
+ *
+ * @param kv The store.
+ * @param today Today, `YYYY-MM-DD`.
+ * @param options Where operations are booked, and who is told of what failed.
+ */
+export async function rollUpDays(
+  kv: Kv,
+  today: string,
+  options: { budget?: Budget; onError?: (error: unknown) => void } = {},
+): Promise<void> {
+  const { budget, onError } = options;
+  const yesterday = addDays(today, -1);
+  let before: readonly ListedShard[] = [];
+  for (let age = DAYS_ROLLED - 1; age >= 0; age--) {
+    const day = addDays(today, -age);
+    const census = (shards: readonly ListedShard[]) => censusOf(before, shards);
+    try {
+      // deno-lint-ignore scrimp/no-await-in-loop -- each census needs the day before
+      const shards = await rollUpDay(kv, day, {
+        ...(budget ? { budget } : {}),
+        ...(day === yesterday ? { census } : {}),
+      });
+      before = shards;
+    } catch (error) {
+      onError?.(error);
+    }
+  }
 }

@@ -12,6 +12,16 @@ export const SHARD_TTL_SECONDS = 8 * 86_400;
 /** Pages of a listing that are read at most. */
 const PAGES_MAX = 4;
 
+/** Writes for page views of the whole network on one day, as far as known. */
+export interface NetworkUse {
+  /** For that day's shards. */
+  readonly writes: number;
+  /** For those of days before. */
+  readonly late: number;
+  /** How many of the latter are expected in all. */
+  readonly finals: number;
+}
+
 /** What a listing tells of a shard without reading it. At most 1,024 bytes as JSON. */
 export interface ShardMetadata {
   /** The format's version. */
@@ -20,12 +30,14 @@ export interface ShardMetadata {
   readonly total: number;
   /** KV writes tried for this key. */
   readonly writes: number;
-  /** KV writes that its data centre tried on that day for days before. */
+  /** Those of them that were tried after the shard's day was over. */
   readonly late: number;
   /** When it was written, in seconds since the Unix epoch. */
   readonly at: number;
-  /** How many late writes its data centre expects of the whole network that day. */
-  readonly finals: number;
+  /** How it was paced: see `PaceMode`. */
+  readonly mode: 0 | 1 | 2;
+  /** What its writer knew of the network on the day it was written. */
+  readonly seen: NetworkUse;
   /** Other KV writes of that data centre on that day, by purpose. */
   readonly other?: Readonly<Record<string, number>>;
 }
@@ -85,16 +97,19 @@ export function decodeShard(text: string | null): Tally | undefined {
   return parseTally(parseJson(text));
 }
 
+function areCounts(values: readonly unknown[]): boolean {
+  return values.every((value) => Number.isSafeInteger(value) && Number(value) >= 0);
+}
+
 function parseMetadata(value: unknown): ShardMetadata | undefined {
   if (typeof value !== "object" || value === null) return undefined;
-  const { total, writes, late = 0, at, finals = 0, other } = value as Partial<ShardMetadata>;
-  const numbers = [total, writes, late, at, finals];
-  if (!numbers.every((n) => Number.isSafeInteger(n) && Number(n) >= 0)) return undefined;
-  const use = typeof other === "object" && other !== null &&
-      Object.values(other).every(Number.isSafeInteger)
-    ? { other }
-    : {};
-  return { v: 1, total, writes, late, at, finals, ...use } as ShardMetadata;
+  const { total, writes, late = 0, at, mode = 0, seen, other } = value as Partial<ShardMetadata>;
+  const use: NetworkUse = { writes: 0, late: 0, finals: 0, ...seen };
+  if (!areCounts([total, writes, late, at, use.writes, use.late, use.finals])) return undefined;
+  if (mode !== 0 && mode !== 1 && mode !== 2) return undefined;
+  const isLedger = typeof other === "object" && other !== null && areCounts(Object.values(other));
+  const ledger = isLedger ? { other } : {};
+  return { v: 1, total, writes, late, at, mode, seen: use, ...ledger } as ShardMetadata;
 }
 
 function listed({ name, metadata }: KvListKey): ListedShard | undefined {

@@ -7,11 +7,19 @@
 import type { Budget } from "../budget.ts";
 import type { Kv } from "../kv/kv.ts";
 import { delayAfter } from "./_retry.ts";
+import { readCensus } from "./census.ts";
 import { addDays, type Calendar, type Day } from "./day.ts";
 import { DayKeeper, DAYS_KEPT, type KeeperContext } from "./day_keeper.ts";
 import { type DayState, isShardDirty, type Shard, sumShard } from "./day_state.ts";
-import { viewNetwork } from "./network.ts";
-import { fallbackDueAt, LATE_WRITES_MAX, type Pace, pace } from "./pacing.ts";
+import { type NetworkView, viewNetwork } from "./network.ts";
+import {
+  fallbackDueAt,
+  finalsAfter,
+  LATE_WRITES_MAX,
+  pace,
+  paceFinal,
+  type PaceInput,
+} from "./pacing.ts";
 import { encodeShard, listShards, SHARD_TTL_SECONDS, shardKey } from "./shard.ts";
 import { eventsOf } from "./tally.ts";
 
@@ -23,6 +31,8 @@ const SPACING_MS = 5_000;
 const LISTING_FRESH_MS = 60_000;
 /** What waits this long after a refusal before it is looked at again, in milliseconds. */
 const REFUSED_MS = 10 * 60_000;
+/** When a day that had not been rolled up yet is asked for again, in milliseconds. */
+const LESSON_AGAIN_MS = 30 * 60_000;
 /** The first and the longest pause between writes of nothing but skipped requests, in milliseconds. */
 const SKIPPED_MS = { first: 5_000, most: 30 * 60_000 } as const;
 
@@ -107,69 +117,93 @@ export class ShardWriter {
     const now = clock.now();
     const kv = this.kv;
     if (!kv) return Infinity;
-    const isToday = state.day === today.name;
+    await this.#learn(today, kv);
+    const { due, look } = this.#dueAt(state, shard, today, now);
     const lease = state.leaseBy === this.keeper.name ? 0 : state.leaseUntil;
-    let due = Math.max(
-      this.#dueAt(state, shard, today, now),
-      lease,
-      state.blockedUntil,
-      isToday ? state.restUntil : 0,
-    );
-    if (due > now) return due;
-    if (isToday && !(state.network && now - state.network.at < LISTING_FRESH_MS)) {
-      await this.#look(state, kv);
-      due = this.#dueAt(state, shard, today, clock.now());
-      if (due > clock.now()) {
-        const wait = REFUSED_MS * 2 ** Math.min(6, state.refusals++);
-        state.restUntil = Math.min(due, clock.now() + wait);
+    const wait = Math.max(due, lease, state.blockedUntil, state.restUntil);
+    if (wait > now) return wait;
+    if (look) {
+      await this.#look(state, kv, today);
+      const then = this.#dueAt(state, shard, today, clock.now()).due;
+      if (then > clock.now()) {
+        const rest = REFUSED_MS * 2 ** Math.min(6, state.refusals++);
+        state.restUntil = Math.min(then, clock.now() + rest);
         await this.keeper.push(state);
-        return due;
+        return then;
       }
     }
     return await this.#put(state, shard, today, kv);
   }
 
-  #pace(state: DayState, shard: Shard, today: Day, now: number): Pace {
-    const { total } = sumShard(shard).tally;
-    const yesterday = addDays(today.name, -1);
-    const before = this.keeper.peek(yesterday)?.network;
-    return pace({
-      now,
-      today,
-      writesPerDay: this.#context.writesPerDay,
-      network: this.keeper.peek(today.name)?.network,
-      before: before && { day: this.#context.calendar.day(yesterday), network: before },
-      total,
-      pending: total - shard.storedTotal,
-      since: Math.max(shard.storedAt || shard.born, today.start),
-      stored: [...state.shards.values()].some(({ storedAt }) => storedAt > 0),
-      volatile: this.keeper.isVolatile,
-    });
+  /** Reads once a day what the day before teaches. One read a data centre and day. */
+  async #learn(today: Day, kv: Kv): Promise<void> {
+    const { clock, budget } = this.#context;
+    const state = this.keeper.stateOf(today.name);
+    const { at, census } = state.lesson;
+    if (census || clock.now() - at < LESSON_AGAIN_MS) return;
+    state.lesson = { at: clock.now(), census: undefined };
+    budget?.note("views", "read");
+    const learnt = await readCensus(kv, addDays(today.name, -1));
+    state.lesson = { at: clock.now(), census: learnt };
   }
 
-  #dueAt(state: DayState, shard: Shard, today: Day, now: number): number {
+  #known(state: DayState, shard: Shard, today: Day, now: number): PaceInput {
+    const { calendar, writesPerDay } = this.#context;
+    const yesterday = addDays(today.name, -1);
+    const before = this.keeper.peek(yesterday);
+    return {
+      now,
+      today,
+      writesPerDay,
+      network: this.keeper.peek(today.name)?.network,
+      before: before?.network && { day: calendar.day(yesterday), network: before.network },
+      census: this.keeper.peek(today.name)?.lesson.census,
+      total: viewsOf(state),
+      totalBefore: before ? viewsOf(before) : 0,
+      pending: sumShard(shard).tally.total - shard.storedTotal,
+      countedAt: Math.max(...[...shard.parts.values()].map(({ at }) => at)),
+      since: Math.max(shard.storedAt || shard.born, today.start),
+      volatile: this.keeper.isVolatile,
+    };
+  }
+
+  /** When a shard may be written, and whether its day must be listed before. */
+  #dueAt(
+    state: DayState,
+    shard: Shard,
+    today: Day,
+    now: number,
+  ): { due: number; look: boolean } {
     const { tally, writes, late } = sumShard(shard);
     const soonest = shard.storedAt > 0 ? shard.storedAt + SPACING_MS : 0;
     const views = tally.total - shard.storedTotal;
-    const { dueAt, plenty } = this.#pace(state, shard, today, now);
+    const input = this.#known(state, shard, today, now);
+    const age = state.network ? now - state.network.at : Infinity;
+    if (state.day !== today.name) {
+      const { allowed, scarce } = paceFinal(input);
+      const look = scarce && age > LISTING_FRESH_MS;
+      if (views <= 0 || (late >= LATE_WRITES_MAX && scarce)) return { due: Infinity, look };
+      if (!allowed && !look) return { due: now + REFUSED_MS, look };
+      // Other isolates bring in their last views of the day within a minute.
+      return { due: Math.max(soonest, scarce ? today.start + LISTING_FRESH_MS : now), look };
+    }
+    const look = age > LISTING_FRESH_MS;
+    const { dueAt, mode } = pace(input);
     if (views <= 0) {
       // Requests that were not counted ride along; alone they may only use what abounds.
       const pause = Math.min(SKIPPED_MS.most, SKIPPED_MS.first * 2 ** Math.min(10, writes));
-      return plenty && writes > 0 ? shard.storedAt + pause : plenty ? now : Infinity;
-    }
-    if (state.day !== today.name) {
-      if (late >= LATE_WRITES_MAX && !plenty) return Infinity;
-      // Other isolates bring in their last views of the day within a minute.
-      return Math.max(soonest, plenty ? now : today.start + LISTING_FRESH_MS);
+      const due = mode > 0 ? Infinity : writes > 0 ? shard.storedAt + pause : now;
+      return { due, look };
     }
     if (state.network === undefined && state.refusals > 0) {
-      return Math.max(soonest, fallbackDueAt(shard.storedAt || shard.born, views, writes));
+      const due = fallbackDueAt(shard.storedAt || shard.born, views, writes);
+      return { due: Math.max(soonest, due), look };
     }
-    return Math.max(soonest, dueAt);
+    return { due: Math.max(soonest, dueAt), look };
   }
 
   /** Lists the day's shards, to learn what the whole network has used. One list. */
-  async #look(state: DayState, kv: Kv): Promise<void> {
+  async #look(state: DayState, kv: Kv, today: Day): Promise<void> {
     const { clock, budget, onError, exchange } = this.#context;
     try {
       const { shards } = await listShards(
@@ -177,8 +211,12 @@ export class ShardWriter {
         state.day,
         () => budget?.note("views", "list"),
       );
-      state.network = viewNetwork(shards, clock.now());
-      exchange?.learn(state.day, state.network.other, state.network.writers);
+      const which = state.day === today.name ? "today" : "yesterday";
+      const view = viewNetwork(shards, clock.now(), today.start, which);
+      state.network = { ...view, used: { ...view.used, finals: this.#finals(view, today) } };
+      if (which === "today") {
+        exchange?.learn(state.day, state.network.other, state.network.writers);
+      }
       for (const { writer, metadata } of shards) {
         const shard = state.shards.get(writer);
         // A write that a listing much later does not show was overwritten or lost: it is due again.
@@ -203,16 +241,19 @@ export class ShardWriter {
     state.leaseUntil = clock.now() + LEASE_MS;
     state.leaseBy = this.keeper.name;
     await this.keeper.push(state);
-    const { tally, writes } = sumShard(shard);
+    const { tally, writes, late } = sumShard(shard);
     const events = eventsOf(tally);
+    const input = this.#known(state, shard, today, clock.now());
+    const { finals, mode } = pace(input);
     const other = exchange?.local(today.name) ?? {};
     const metadata = {
       v: 1,
       total: tally.total,
       writes,
-      late: this.#late(addDays(today.name, -1)),
+      late,
       at: Math.floor(clock.now() / 1000),
-      finals: this.#pace(state, shard, today, clock.now()).finals,
+      mode,
+      seen: { ...this.#used(today), finals },
       ...(Object.keys(other).length > 0 ? { other } : {}),
     };
     try {
@@ -225,7 +266,7 @@ export class ShardWriter {
       shard.storedTotal = tally.total;
       shard.storedAt = clock.now();
       state.refusals = 0;
-      if (state.network) state.network = { ...state.network, writes: state.network.writes + 1 };
+      this.#spend(state, today);
     } catch (error) {
       const wait = delayAfter(error, state.refusals++, clock.now(), random);
       state.blockedUntil = clock.now() + wait;
@@ -238,12 +279,40 @@ export class ShardWriter {
     return isShardDirty(shard) ? Math.max(clock.now() + SPACING_MS, state.blockedUntil) : Infinity;
   }
 
-  /** Late writes of this data centre today, for the day before. */
-  #late(yesterday: string): number {
-    let late = 0;
-    for (const shard of this.keeper.peek(yesterday)?.shards.values() ?? []) {
-      late += sumShard(shard).late;
-    }
-    return late;
+  /** Late writes expected today: what was known before a listing is not forgotten by it. */
+  #finals({ used }: NetworkView, today: Day): number {
+    const known = [today.name, addDays(today.name, -1)].map((day) => {
+      const network = this.keeper.peek(day)?.network;
+      if (!network) return 0;
+      return network.at >= today.start ? network.used.finals : finalsAfter(network);
+    });
+    return Math.max(used.finals, ...known);
   }
+
+  /** Today's writes of the network, as far as known. */
+  #used(today: Day): { writes: number; late: number } {
+    const views = [today.name, addDays(today.name, -1)].flatMap((day) => {
+      const network = this.keeper.peek(day)?.network;
+      return network && network.at >= today.start ? [network.used] : [];
+    });
+    return {
+      writes: Math.max(0, ...views.map(({ writes }) => writes)),
+      late: Math.max(0, ...views.map(({ late }) => late)),
+    };
+  }
+
+  /** Adds a write of this isolate's to what the last listing showed. */
+  #spend(state: DayState, today: Day): void {
+    const { network } = state;
+    if (!network || network.at < today.start) return;
+    const { writes, late } = network.used;
+    const used = state.day === today.name ? { writes: writes + 1 } : { late: late + 1 };
+    state.network = { ...network, used: { ...network.used, ...used } };
+  }
+}
+
+function viewsOf(state: DayState): number {
+  let views = 0;
+  for (const shard of state.shards.values()) views += sumShard(shard).tally.total;
+  return views;
 }

@@ -22,9 +22,8 @@
 import { type Clock, type Random, systemClock, systemRandom } from "../clock.ts";
 import { debugHeader, isAssetPath } from "../views/classify.ts";
 import type { EdgeCache } from "../views/edge_cache.ts";
-import { addDays } from "../views/day.ts";
 import { reportDay, reportDays } from "../views/report.ts";
-import { rollUpDay } from "../views/roll_up.ts";
+import { rollUpDays } from "../views/roll_up.ts";
 import type { WaitUntil } from "../wait_until.ts";
 import type { Env } from "./env.ts";
 import { emptyStore } from "./empty_store.ts";
@@ -58,9 +57,6 @@ export interface ScrimpWorker {
   scheduled(event: unknown, env: Env, ctx: WaitUntil): Promise<void>;
 }
 
-/** Days that `scheduled()` rolls up: as long as their shards may still grow, and once after. */
-const DAYS_ROLLED = 4;
-
 /**
  * Makes the Worker. One call is one isolate: all state lives in what it returns.
  *
@@ -85,7 +81,9 @@ export function createWorker(options: WorkerOptions = {}): ScrimpWorker {
     },
     async scheduled(_event, env) {
       isolate ??= makeIsolate(parts, new Request("https://scheduled.invalid/"), env);
-      await rollUp(isolate, env);
+      const { calendar, budget, report } = isolate;
+      const today = calendar.dayAt(isolate.clock.now()).name;
+      if (env.KV) await rollUpDays(env.KV, today, { budget, onError: report });
     },
   };
 }
@@ -208,18 +206,4 @@ function reportsOf({ clock, calendar, views, budget, templates }: Isolate, env: 
     day: async (date) => reportDay(await context(), date),
     days: async (count) => reportDays(await context(), count),
   };
-}
-
-/** Rolls up each day by itself, so that one that fails does not keep the others from it. */
-async function rollUp({ clock, calendar, budget, report }: Isolate, env: Env): Promise<void> {
-  if (!env.KV) return;
-  const today = calendar.dayAt(clock.now()).name;
-  for (let age = DAYS_ROLLED - 1; age >= 0; age--) {
-    try {
-      // deno-lint-ignore scrimp/no-await-in-loop -- one day after the other keeps within the limits
-      await rollUpDay(env.KV, addDays(today, -age), budget);
-    } catch (error) {
-      report(error);
-    }
-  }
 }

@@ -15,7 +15,8 @@
 
 import { DAYS_MAX } from "../../views/report.ts";
 import { addDays, isDay } from "../../views/day.ts";
-import { ROLL_UP_TTL_SECONDS, rollUpKey } from "../../views/roll_up.ts";
+import { rollUpKey } from "../../views/census.ts";
+import { ROLL_UP_TTL_SECONDS } from "../../views/roll_up.ts";
 import { SHARD_TTL_SECONDS } from "../../views/shard.ts";
 import {
   capTally,
