@@ -47,6 +47,15 @@ export class WorldStore {
     return this.#heads.get(key);
   }
 
+  /** What is there, whoever may see it: keys with a prefix, in no particular order. */
+  *live(prefix: string, nowMs: number): Iterable<[key: string, found: KvFound]> {
+    for (const [key, { found }] of this.#heads) {
+      if (found !== undefined && key.startsWith(prefix) && !isExpired(found, nowMs)) {
+        yield [key, found];
+      }
+    }
+  }
+
   /** Puts a version on top. */
   write(key: string, found: KvFound | undefined, writer: number, nowMs: number): Version {
     let previous = this.#heads.get(key);

@@ -298,6 +298,21 @@ export class KvWorld {
     return this.#ledger.trace.hash;
   }
 
+  /**
+   * What the central store holds, whatever any location sees: the truth to compare with. No operation.
+   *
+   * @param prefix Only keys that start with this.
+   * @returns Keys with their values as text, in no particular order.
+   */
+  central(prefix = ""): Map<string, string> {
+    const decoder = new TextDecoder();
+    const texts = new Map<string, string>();
+    for (const [key, { value }] of this.#store.live(prefix, this.#now())) {
+      texts.set(key, typeof value === "string" ? value : decoder.decode(value));
+    }
+    return texts;
+  }
+
   /** How many keys the central store holds, tombstones included. */
   get size(): number {
     return this.#store.size;

@@ -152,7 +152,6 @@ class Network {
       }
     }
     for (let n = 1; n <= days * SAMPLES_A_DAY; n++) {
-      // deno-lint-ignore scrimp/no-await-in-loop -- time goes on step by step
       await this.#sim.runUntil(START_MS + n * DAY_MS / SAMPLES_A_DAY);
       onProgress?.(n / days / SAMPLES_A_DAY);
     }
