@@ -10,7 +10,7 @@ import { askWorker, LOCAL_URL, readBase } from "./_traffic_client.ts";
 
 /** Days of one request: what the Worker takes at once. */
 const DAYS_AT_ONCE = 25;
-/** Days that are kept, and so can be imported. */
+/** Days that are shown, today among them, and so can be imported. */
 const DAYS_KEPT = 90;
 
 const HELP = `Import days that were counted elsewhere.
@@ -97,7 +97,7 @@ async function send(url: string, days: readonly ImportDay[]): Promise<Map<string
 
 async function importAll(options: Options): Promise<void> {
   const all = await readFiles(options);
-  const oldest = new Date(Date.now() - DAYS_KEPT * 86_400_000).toISOString().slice(0, 10);
+  const oldest = new Date(Date.now() - (DAYS_KEPT - 1) * 86_400_000).toISOString().slice(0, 10);
   const days = all.filter(({ date }) => date >= oldest);
   const stored = await readStored(options.url);
   const actions = options.dryRun

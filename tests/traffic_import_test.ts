@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { BROWSER, SITE, type TrafficWorker, trafficWorker } from "./_traffic_worker.ts";
+import { BROWSER, mapCache, SITE, type TrafficWorker, trafficWorker } from "./_traffic_worker.ts";
 import { busyRange } from "./_report_fixtures.ts";
 
 const TOKEN = "s3cret";
@@ -34,6 +34,15 @@ Deno.test("POST /api/import keeps the fuller of two days and changes nothing whe
   const report = await (await worker.ask("/api/traffic?date=2026-10-05")).json();
   assertEquals([report.total, report.paths, report.refs], [3, day.paths, day.refs]);
   assertEquals(worker.operations.put, 1);
+});
+
+Deno.test("POST /api/import shows at once", async () => {
+  const worker = trafficWorker({ ADMIN_TOKEN: TOKEN }, mapCache());
+  const total = async () => (await (await worker.ask("/api/traffic?days=90")).json()).total;
+  assertEquals(await total(), 0);
+  await worker.settle();
+  await send(worker, [day]);
+  assertEquals(await total(), 3);
 });
 
 Deno.test("POST /api/import of an export restores it elsewhere and leaves the source as it is", async () => {

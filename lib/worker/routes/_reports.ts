@@ -94,6 +94,22 @@ function withPending(day: DayReport, pending: number): DayReport {
   return { ...now, note: noteOf(now) };
 }
 
+function memoryOf(context: RouteContext): Memory {
+  return context.once<Memory>("sharedReports", () => ({ day: "", reads: 0, kept: new Map() }));
+}
+
+/**
+ * Forgets what this isolate and its data centre's cache share, because what is stored has changed.
+ *
+ * @param context The request.
+ */
+export async function forgetReports(context: RouteContext): Promise<void> {
+  const { kept } = memoryOf(context);
+  const names = [...kept.keys()];
+  kept.clear();
+  await Promise.all(names.map((name) => context.edgeCache?.set(`report:${name}`, "", 60)));
+}
+
 async function share<T>(
   context: RouteContext,
   name: string,
@@ -103,10 +119,7 @@ async function share<T>(
   const today = reports.today();
   const pending = await views.pending(today);
   const { networkWrites: writes } = views.status();
-  const memory = context.once<Memory>(
-    "sharedReports",
-    () => ({ day: today, reads: 0, kept: new Map() }),
-  );
+  const memory = memoryOf(context);
   if (memory.day !== today) Object.assign(memory, { day: today, reads: 0 });
   const now = clock.now();
   const keepMs = KEEP_MS * 2 ** Math.floor(memory.reads / READS_TO_DOUBLE);

@@ -29,6 +29,7 @@ import {
 import type { Kv } from "../../kv/kv.ts";
 import { errorResponse, type Route, type RouteContext } from "../route.ts";
 import { checkAccess } from "./_access.ts";
+import { forgetReports } from "./_reports.ts";
 
 /** Days a request may carry, so that its KV operations fit into one invocation. */
 const DAYS_AT_ONCE_MAX = 25;
@@ -58,6 +59,7 @@ async function handleImport(context: RouteContext): Promise<Response> {
     // deno-lint-ignore scrimp/no-await-in-loop -- in order, so that a failure leaves the first ones done
     if (day) days.push({ date: day.date, action: await importDay(context, kv, day, today) });
   }
+  await forgetReports(context);
   return Response.json({ days });
 }
 
