@@ -33,9 +33,10 @@ const CURSOR_CHARS_MAX = 4_096;
  * @returns The cursor.
  */
 export function encodeFeedCursor(prefix: string, position: FeedPosition): string {
-  const text = JSON.stringify([position.list, position.after, position.listedMs]);
-  const bytes = String.fromCharCode(...new TextEncoder().encode(text));
-  const body = btoa(bytes).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  const text = encodeURIComponent(
+    JSON.stringify([position.list, position.after, position.listedMs]),
+  );
+  const body = btoa(text.replaceAll("~", "%7E")).replaceAll("=", "");
   return `${body}.${checksum(prefix, body)}`;
 }
 
@@ -53,9 +54,7 @@ export function decodeFeedCursor(prefix: string, cursor: string): FeedPosition {
     : [];
   if (rest !== undefined || sum !== checksum(prefix, body)) throw new InvalidCursorError();
   try {
-    const bytes = atob(body.replaceAll("-", "+").replaceAll("_", "/"));
-    const text = new TextDecoder().decode(Uint8Array.from(bytes, (char) => char.charCodeAt(0)));
-    const [list, after, listedMs] = JSON.parse(text);
+    const [list, after, listedMs] = JSON.parse(decodeURIComponent(atob(body)));
     if (typeof list === "string" && typeof after === "string" && isCount(listedMs)) {
       return { list, after, listedMs };
     }

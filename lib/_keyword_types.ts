@@ -2,6 +2,7 @@
 
 import type { Budget } from "./budget.ts";
 import type { Clock, Random } from "./clock.ts";
+import type { PlainSearch } from "./_plain_search.ts";
 import type { EdgeCache } from "./views/edge_cache.ts";
 
 /** Options of {@linkcode KeywordLog}. */
@@ -104,8 +105,8 @@ export interface TopOptions {
   readonly countMin?: number;
   /** Only searches without a result. @default {false} */
   readonly zeroHits?: boolean;
-  /** Counts searches in the plain shape too; see {@linkcode readPlainSearches}. @default {false} */
-  readonly plain?: boolean;
+  /** Searches in the plain shape to count as well, as `readPlainSearches` gives them. @default none */
+  readonly searches?: readonly PlainSearch[];
   /** Listings that may be made. @default {40} */
   readonly listsMax?: number;
   /** Values that may be read. @default {200} */

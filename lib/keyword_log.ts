@@ -45,7 +45,6 @@ import type {
   TopOptions,
   TopTerms,
 } from "./_keyword_types.ts";
-import { readPlainSearches } from "./_plain_search.ts";
 import {
   addCounts,
   addTerm,
@@ -236,7 +235,7 @@ export class KeywordLog {
    * @throws {RangeError} If a number among the options is out of bounds.
    */
   async top(options: TopOptions = {}): Promise<TopTerms> {
-    const { days = 7, n = 10, countMin = 1, zeroHits = false, plain = false } = options;
+    const { days = 7, n = 10, countMin = 1, zeroHits = false, searches = [] } = options;
     const { listsMax = 40, getsMax = 200 } = options;
     checkOptions({
       days: [days, 1, 90],
@@ -258,11 +257,11 @@ export class KeywordLog {
       complete &&= day.complete;
       damaged += day.damaged;
     }
-    if (plain) {
-      const from = today - (days - 1) * DAY_MS;
-      const extra = await this.#plain(sum, from, spent);
-      complete &&= extra.complete;
-      damaged += extra.damaged;
+    for (const { query, atMs, hits } of searches) {
+      if (atMs < today - (days - 1) * DAY_MS) continue;
+      const safe = redactQuery(foldQuery(query));
+      if (safe) addTerm(sum, clipTerm(safe), [1, hits === 0 ? 1 : 0]);
+      else sum.redacted++;
     }
     const terms = [...sum.terms]
       .map(([term, [count, zero]]) => ({ term, count, zeroHits: zero }))
@@ -342,27 +341,6 @@ export class KeywordLog {
       retryAfterMs: 0,
       ...part,
     };
-  }
-
-  async #plain(sum: SearchCounts, sinceMs: number, spent: Spent) {
-    const listsMax = spent.listsMax - spent.lists;
-    const getsMax = spent.getsMax - spent.gets;
-    if (listsMax < 1) return { complete: false, damaged: 0 };
-    try {
-      const found = await readPlainSearches(this.#kv, { sinceMs, listsMax, getsMax });
-      this.#options.budget?.note(PURPOSE, "list", found.lists);
-      spent.lists += found.lists;
-      spent.gets += found.gets;
-      for (const { query, hits } of found.searches) {
-        const safe = redactQuery(foldQuery(query));
-        if (safe) addTerm(sum, clipTerm(safe), [1, hits === 0 ? 1 : 0]);
-        else sum.redacted++;
-      }
-      return found;
-    } catch (error) {
-      this.#report(error);
-      return { complete: false, damaged: 0 };
-    }
   }
 }
 

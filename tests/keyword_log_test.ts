@@ -476,12 +476,12 @@ Deno.test("the plain shape is written and read, foreign variants too", async () 
   const recent = await readPlainSearches(kv, { sinceMs: START - DAY, getsMax: 1 });
   assertEquals([recent.gets, recent.complete], [1, false]);
   const log = open();
-  const top = await log.top({ plain: true, days: 2 });
+  const top = await log.top({ searches: all.searches, days: 2 });
   assertEquals(top.terms.map(({ term, zeroHits }) => [term, zeroHits]), [["air", 0], ["fire", 0], [
     "water",
     1,
   ]]);
-  assertEquals([top.redacted, top.damaged, top.lists], [1, 2, 3]);
+  assertEquals([top.redacted, top.damaged, top.lists], [1, 0, 2]);
   time.now += 31 * DAY;
   assertEquals(await kv.get(key ?? ""), null);
 });

@@ -21,7 +21,7 @@ async function search() {
   results.replaceChildren(...(body?.results ?? []).map(({ path, title, excerpt }) => {
     const link = element("a", title);
     link.href = path;
-    return element("li", link, element("p", excerpt));
+    return element("li", link, element("p", `${excerpt}…`));
   }));
 }
 
@@ -42,7 +42,7 @@ terms.addEventListener("submit", async (event) => {
   const { ok, body, message } = await send("/api/keywords?days=7&n=20", undefined, token);
   say(
     terms,
-    ok ? `${body.total} searches since ${body.from}, ${body.redacted} withheld` : message,
+    ok ? `Since ${body.from}: ${body.total} counted, ${body.redacted} withheld` : message,
     ok,
   );
   if (!ok) return;
