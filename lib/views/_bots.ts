@@ -7,7 +7,7 @@
 import { isbot } from "isbot";
 
 /** Longer user agents are judged by their beginning. */
-const AGENT_CHARACTERS_MAX = 1024;
+const AGENT_CHARACTERS_MAX = 512;
 /** How many verdicts an isolate remembers, in memory only. */
 const AGENTS_MAX = 128;
 
