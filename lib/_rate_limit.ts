@@ -51,10 +51,15 @@ export interface AnswerParts {
 }
 
 /** Throws unless a number is whole and at least 1. */
-export function checkWhole(name: string, value: number, most: number = Infinity): void {
+export function checkWhole(
+  name: string,
+  value: number,
+  most: number = Number.MAX_SAFE_INTEGER,
+): void {
   if (Number.isSafeInteger(value) && value >= 1 && value <= most) return;
-  const wanted = most < Infinity ? `from 1 to ${most}` : "of at least 1";
-  throw new RangeError(`Option "${name}" must be a whole number ${wanted}: got ${String(value)}`);
+  throw new RangeError(
+    `Option "${name}" must be a whole number from 1 to ${most}: got ${String(value)}`,
+  );
 }
 
 /** Throws unless a client's id is a string with something in it. */
@@ -64,13 +69,10 @@ export function checkId(id: string): void {
 }
 
 /** Checks a limit and turns it into a rule. */
-export function toRule({ limit, windowMs, algorithm = "sliding" }: RateLimit): Rule {
+export function toRule({ limit, windowMs, algorithm }: RateLimit): Rule {
   checkWhole("limit", limit);
   checkWhole("windowMs", windowMs);
-  if (algorithm !== "fixed" && algorithm !== "sliding") {
-    throw new TypeError(`Option "algorithm" must be "fixed" or "sliding": got "${algorithm}"`);
-  }
-  return { limit, windowMs, sliding: algorithm === "sliding" };
+  return { limit, windowMs, sliding: algorithm !== "fixed" };
 }
 
 /** Builds the answer: the first level is what was asked for, further ones may only deny. */
@@ -83,23 +85,25 @@ export function answer(
   const resetMs = (index + 1) * windowMs;
   const resetSeconds = seconds(resetMs - nowMs);
   const left = Math.min(...levels.map((level) => level.rule.limit - usedHits(level, nowMs)));
-  const result = {
+  const byLimit = reason === undefined || reason === "limit";
+  return {
     success: reason === undefined,
     limit,
-    remaining: reason === "binding" || reason === "store" ? 0 : Math.max(left, 0),
+    remaining: byLimit ? Math.max(left, 0) : 0,
     resetMs,
     resetSeconds,
     windowMs,
     degraded,
     pending,
+    retryAfterSeconds: reason === undefined
+      ? 0
+      : reason === "store"
+      ? 1
+      : reason === "binding"
+      ? resetSeconds
+      : seconds(longestWait(levels, nowMs, cost)),
+    ...(reason === undefined ? {} : { reason }),
   };
-  if (reason === undefined) return { ...result, retryAfterSeconds: 0 };
-  const retryAfterSeconds = reason === "limit"
-    ? seconds(longestWait(levels, nowMs, cost))
-    : reason === "binding"
-    ? resetSeconds
-    : 1;
-  return { ...result, retryAfterSeconds, reason };
 }
 
 /** Milliseconds until a hit fits on all levels. */

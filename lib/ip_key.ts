@@ -47,10 +47,9 @@ export function ipKey(ip: string, options: IpKeyOptions = {}): string {
   if (!Number.isInteger(v6) || v6 < 1 || v6 > 128) {
     throw new RangeError(`Option "v6" must be a whole number from 1 to 128: got ${v6}`);
   }
-  const text = typeof ip === "string" ? ip : "";
-  const v4 = parseV4(text);
-  if (v4 !== undefined) return v4.join(".");
-  const groups = parseV6(text.replace(/^\[(.*)\]$/, "$1").replace(/%[\w.~-]+$/, ""));
+  const parts = String(ip).split(".");
+  if (parts.length === 4 && parts.every((part) => String(Number(part) & 255) === part)) return ip;
+  const groups = groupsOf(String(ip).replace(/^\[(.*)\]$/, "$1").replace(/%[\w.~-]+$/, ""));
   if (groups === undefined) {
     throw new TypeError(`Client address must be an IPv4 or IPv6 address: got "${String(ip)}"`);
   }
@@ -59,33 +58,19 @@ export function ipKey(ip: string, options: IpKeyOptions = {}): string {
     return [high >> 8, high & 255, low >> 8, low & 255].join(".");
   }
   const network = groups.map((group, i) => {
-    const bits = Math.min(Math.max(v6 - i * 16, 0), 16);
-    return (group & (0xffff << (16 - bits)) & 0xffff).toString(16);
+    const rest = 16 - Math.min(Math.max(v6 - i * 16, 0), 16);
+    return (group >> rest << rest).toString(16);
   });
-  const tail = network.join(":").replace(/(?::0)+$/, "");
-  return `${tail.split(":").length < 8 ? `${tail}::` : tail}/${v6}`;
+  const head = network.join(":").replace(/(:0)+$/, "");
+  return `${head}${head.split(":").length < 8 ? "::" : ""}/${v6}`;
 }
 
-function parseV4(text: string): number[] | undefined {
-  const parts = /^(?:(?:0|[1-9]\d{0,2})(?:\.(?!$)|$)){4}$/.test(text)
-    ? text.split(".").map(Number)
-    : [];
-  return parts.length === 4 && parts.every((part) => part < 256) ? parts : undefined;
-}
-
-function parseV6(text: string): number[] | undefined {
-  const halves = text.split("::");
-  if (halves.length > 2 || !text.includes(":")) return undefined;
-  const [left, right = []] = halves.map((half) => half === "" ? [] : half.split(":"));
-  const parts = right.length > 0 || halves.length === 2 ? right : left ?? [];
-  const v4 = parseV4(parts.at(-1) ?? "");
-  if (v4 !== undefined) {
-    const [a = 0, b = 0, c = 0, d = 0] = v4;
-    parts.splice(-1, 1, (a << 8 | b).toString(16), (c << 8 | d).toString(16));
-  }
-  const given = [...left ?? [], ...right];
-  if (!given.every((part) => /^[\da-f]{1,4}$/i.test(part))) return undefined;
-  if (halves.length === 2 ? given.length > 7 : given.length !== 8) return undefined;
-  const zeros = Array.from({ length: 8 - given.length }, () => "0");
-  return [...left ?? [], ...zeros, ...right].map((part) => parseInt(part, 16));
+/** The eight groups of an IPv6 address. Its spellings are left to the URL parser, which knows all. */
+function groupsOf(text: string): number[] | undefined {
+  const url = `http://[${text}]`;
+  if (!/^[\da-f:.]+$/i.test(text) || !URL.canParse(url)) return undefined;
+  const [left = [], right = []] = new URL(url).hostname.slice(1, -1).split("::")
+    .map((half) => half.split(":").filter((group) => group !== ""));
+  const zeros = Array.from({ length: 8 - left.length - right.length }, () => "0");
+  return [...left, ...zeros, ...right].map((group) => parseInt(group, 16));
 }

@@ -108,18 +108,13 @@ export class RateLimiter {
    * @param kv Where isolates meet; `undefined` for memory alone.
    * @param options The limit, its window, and {@linkcode RateLimiterOptions}.
    * @throws {RangeError} If a number is not whole, or under 1.
-   * @throws {TypeError} If `algorithm` or `onStoreError` is none of the names, or the secret empty.
+   * @throws {TypeError} If the secret is empty.
    */
   constructor(kv: Kv | undefined, options: RateLimiterOptions) {
-    const { onStoreError = "memory", flushEvery = 1, keysMax = 1, hashIds } = options;
+    const { flushEvery = 1, keysMax = 1, hashIds } = options;
     this.#rule = toRule(options);
     checkWhole("flushEvery", flushEvery);
     checkWhole("keysMax", keysMax);
-    if (!["memory", "open", "closed"].includes(onStoreError)) {
-      throw new TypeError(
-        `Option "onStoreError" must be "memory", "open" or "closed": got "${onStoreError}"`,
-      );
-    }
     if (hashIds === "") throw new TypeError('Option "hashIds" must not be empty');
     this.#kv = kv;
     this.#options = options;

@@ -240,7 +240,7 @@ export class StrictRateLimiter {
    * @param namespace A Durable Object namespace bound to {@linkcode RateLimiterObject}.
    * @param options The limit, its window, and {@linkcode StrictRateLimiterOptions}.
    * @throws {RangeError} If a number is not whole, or under 1.
-   * @throws {TypeError} If `algorithm` or `onStoreError` is none of the names, or the secret empty.
+   * @throws {TypeError} If the secret is empty.
    */
   constructor(namespace: ObjectNamespace, options: StrictRateLimiterOptions) {
     this.#namespace = namespace;
