@@ -93,7 +93,7 @@ browserTest("an empty traffic page", {}, async (t, dashboard, browser) => {
   await t.step("has words for it", async () => {
     const { page, problems } = await watchedPage(browser);
     await page.goto(`${dashboard.url}/traffic`);
-    assertStringIncludes(await page.textContent("main") ?? "", "No views yet");
+    assertStringIncludes(await page.textContent("main") ?? "", "No views. Open a page");
     assertEquals(await axeViolations(page), []);
     assertEquals(problems, []);
     await page.close();

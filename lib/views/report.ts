@@ -35,18 +35,24 @@ export interface ReportContext {
 /** Days of one report at most. */
 export const DAYS_MAX = 90;
 
+/** After how many days a day has no shards: late ones are written for three and kept for eight. */
+const SHARDS_GONE_DAYS = 12;
+
 /**
- * Reports one day. One list, one read, and one more for each shard that is not rolled up.
+ * Reports one day. One list, one read, and one more for each shard that is not rolled up. A day that can
+ * have no shards, too old or yet to come, costs one read: nobody can spend the lists by asking for it.
  *
  * @param context What it is made with.
  * @param day The day, `YYYY-MM-DD`.
  * @returns The report.
  */
 export async function reportDay(context: ReportContext, day: string): Promise<DayReport> {
-  const { kv, budget } = context;
+  const { kv, budget, calendar, now } = context;
+  const today = calendar.dayAt(now).name;
+  const hasShards = day <= today && addDays(day, SHARDS_GONE_DAYS) >= today;
   budget?.note("views", "read");
   const [{ shards }, stored] = await Promise.all([
-    listShards(kv, day, () => budget?.note("views", "list")),
+    hasShards ? listShards(kv, day, () => budget?.note("views", "list")) : { shards: [] },
     kv.get(rollUpKey(day)),
   ]);
   return toReport(context, day, await mergeStored(kv, day, shards, stored, budget));

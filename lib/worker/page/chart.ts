@@ -46,7 +46,7 @@ export function renderChart(
     [0, max / 2, max].map((value) =>
       markup`<line x2="100%" y1="${y(value)}%" y2="${y(value)}%"/><text x="-8" y="${
         y(value)
-      }%" dy="4" class="e">${value < 10_000 ? formatCount(value) : `${value / 1000}k`}</text>`
+      }%" dy="4" class="e">${formatCount(value)}</text>`
     )
   }<svg viewBox="0 0 ${width} 100" preserveAspectRatio="none">${
     ["b", "w", "p"].map((kind) => markup`<path class="${kind}" d="${bars(kind)}"/>`)
@@ -63,13 +63,11 @@ export function renderChart(
   }</svg></div>${legend(days, before.length)}`;
 }
 
-/** The least round number that is not below the largest value and whose half is a whole one. */
+/** Twice the least round number that is not below half of the largest value. */
 function niceMax(value: number): number {
-  const unit = 10 ** Math.floor(Math.log10(Math.max(value, 2)));
-  const factor = [1, 1.2, 1.6, 2, 3, 4, 5, 6, 8].find((each) =>
-    each * unit >= value && each * unit % 2 === 0
-  );
-  return (factor ?? 10) * unit;
+  const half = Math.max(value / 2, 1);
+  const unit = 10 ** Math.floor(Math.log10(half));
+  return 2 * Math.ceil(half / unit) * unit;
 }
 
 function kindOf(day: DayReport): string {

@@ -12,24 +12,6 @@ import { rank, type Ranking, type TrafficFilter, type TrafficView } from "./mode
 /** Rows shown of a list; the rest is one sum. */
 const ROWS_MAX = 30;
 
-/** Keys that are no names of pages or sites, in words. */
-const NAMES: Readonly<Record<string, string>> = {
-  "path other": "All other pages",
-  "ref other": "All other sources",
-  "ref direct": "Direct or not told",
-  "ref internal": "From this site itself",
-  "kind browser": "Browsers, verified by their headers",
-  "kind unverified": "Look like browsers, not verified",
-  "skip bot": "Bots that say so",
-  "skip prefetch": "Prefetched, perhaps never seen",
-  "skip method": "Not a GET",
-  "skip status": "Redirects and errors",
-  "skip notFound": "Not found",
-  "skip notHtml": "Not a page",
-  "skip subrequest": "Fetched by a script",
-  "skip spam": "Referrer spam",
-};
-
 /**
  * Renders the pages and the sources. Where the page is narrowed to one of either kind, the other
  * list is replaced by the reason why it cannot be told apart.
@@ -57,7 +39,7 @@ function linkedList(
   const link = (key: string) =>
     markup`<a href="${trafficUrl(period, { by, key })}"${
       filter?.key === key && markup` aria-current="true"`
-    }>${name(by, key)}</a>`;
+    }>${name(key)}</a>`;
   return section(
     title,
     rows(rank(days, (day) => by === "path" ? day.paths : day.refs), link, "views"),
@@ -73,18 +55,20 @@ function linkedList(
 export function renderClients(days: readonly DayReport[]): Html {
   const skipped = rank(days, (day) => day.skipped);
   const kinds = rank(days, (day) => day.kinds);
-  return markup`<div class="two">${
-    section("Who asked", rows(kinds, (key) => name("kind", key), "views"))
-  }${section("Not counted", rows(skipped, (key) => name("skip", key), "requests"))}</div>`;
+  return markup`<div class="two">${section("Who asked", rows(kinds, name, "views"))}${
+    section("Not counted", rows(skipped, name, "requests"))
+  }</div>`;
 }
 
 function section(title: string, body: Html): Html {
   return markup`<section><h2>${title}</h2>${body}</section>`;
 }
 
-function name(by: string, key: string): string {
-  const id = `${by} ${key}`;
-  return Object.hasOwn(NAMES, id) ? NAMES[id] ?? key : key;
+/** A key as it is, or `notFound` as `Not found`: pages begin with a slash, hosts have a dot. */
+function name(key: string): string {
+  return /^[a-z]+[A-Za-z]*$/.test(key)
+    ? key.replace(/^.|[A-Z]/g, (c, at) => at === 0 ? c.toUpperCase() : ` ${c.toLowerCase()}`)
+    : key;
 }
 
 function rows(ranking: Ranking, label: (key: string) => HtmlValue, unit: string): Html {

@@ -97,7 +97,7 @@ function empty({ filter }: TrafficView): Html {
   return markup`<p>${
     filter
       ? "No views by this name. A day keeps the 30 most viewed pages and sources by name, the rest as one sum."
-      : "No views yet. Open a page of the site in a browser: it shows here within a minute."
+      : "No views. Open a page of the site in a browser: it shows here within a minute."
   }</p>`;
 }
 

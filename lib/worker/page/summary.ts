@@ -5,7 +5,7 @@
  */
 
 import type { DayReport } from "../../views/types.ts";
-import { formatAge, formatCount, formatCounted, formatDay, trafficUrl } from "./format.ts";
+import { formatAge, formatCount, formatCounted, formatDay, round, trafficUrl } from "./format.ts";
 import { type Html, markup } from "./html.ts";
 import { sumOf, type TrafficView, viewsOf } from "./model.ts";
 
@@ -16,19 +16,12 @@ import { sumOf, type TrafficView, viewsOf } from "./model.ts";
  * @returns The markup, or `undefined` when no day looks automated.
  */
 export function renderWarning(days: readonly DayReport[]): Html | undefined {
-  const marked = days.filter((day) => day.warning);
-  const day = marked.pop();
+  const day = days.findLast((each) => each.warning);
   if (!day?.warning) return undefined;
   const { message, reasons, innocent } = day.warning;
-  return markup`<section class="warn"><h2>${
-    days.length > 1 && markup`${dayAnchor(day.date)}: `
-  }${message}</h2><ul>${
+  return markup`<section class="warn"><h2>${dayAnchor(day.date)}: ${message}</h2><ul>${
     reasons.map((reason) => markup`<li>${reason}</li>`)
-  }</ul><p>${innocent}</p>${
-    marked.length > 0 && markup`<p>Also ${
-      marked.slice(-7).map((other, i) => markup`${i > 0 && ", "}${dayAnchor(other.date)}`)
-    }${marked.length > 7 && ` and ${marked.length - 7} more`}.</p>`
-  }</section>`;
+  }</ul><p>${innocent}</p></section>`;
 }
 
 /** A link to a day. */
@@ -62,7 +55,7 @@ export function renderNumber({ days, before, filter }: TrafficView): Html {
     !filter &&
     markup`${figure("Not counted", sumOf(days, skippedOf))}${
       figure("Not stored yet", sumOf(days, (day) => day.pending))
-    }`
+    }${figure("Lost", sumOf(days, (day) => day.dropped))}`
   }</dl></div>`;
 }
 
@@ -101,20 +94,17 @@ function compare(
 export function renderTrust({ days, writesMax }: TrafficView): Html {
   const day = days[days.length - 1] as DayReport;
   const { dataCentres, oldestSeconds, newestSeconds } = day.freshness;
-  const sum = (name: "pending" | "dropped" | "damaged") => sumOf(days, (each) => each[name]);
-  const damaged = sum("damaged");
+  const damaged = sumOf(days, (each) => each.damaged);
   return markup`<section><h2>What these numbers are worth</h2><p>${day.note}</p><ul><li>${
     oldestSeconds === null || newestSeconds === null
-      ? "No data center has reported yet."
+      ? "No data center has reported."
       : markup`Data of <b>${formatCounted(dataCentres, "data center")}</b>, the oldest <b>${
         formatAge(oldestSeconds)
       }</b> old, the newest ${formatAge(newestSeconds)}.`
-  }</li><li><b>${formatCount(sum("pending"))}</b> counted here and not stored yet, <b>${
-    formatCount(sum("dropped"))
-  }</b> known to be lost.</li><li><b>${formatCount(day.writes)}</b> of ${
+  }</li><li><b>${formatCount(day.writes)}</b> of ${
     formatCount(writesMax)
   } writes a day used for counting.<svg class="meter" aria-hidden="true"><rect width="${
-    Math.min(100, Math.round(day.writes / writesMax * 100))
+    Math.min(100, round(day.writes / writesMax * 100))
   }%"/></svg></li>${
     damaged > 0 &&
     markup`<li class="m">${

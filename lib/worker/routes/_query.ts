@@ -4,7 +4,7 @@
  * @module
  */
 
-import { addDays, isDay } from "../../views/day.ts";
+import { isDay } from "../../views/day.ts";
 import { DAYS_MAX } from "../../views/report.ts";
 
 /** What was asked for: one day, the last so many days, or nothing that makes sense. */
@@ -32,18 +32,6 @@ export function readQuery(query: URLSearchParams): Asked | undefined {
   return /^[1-9]\d?$/.test(days) && Number(days) <= DAYS_MAX ? { days: Number(days) } : {
     problem: `Cannot use days "${cut(days)}": expected an integer from 1 to ${DAYS_MAX}`,
   };
-}
-
-/**
- * Whether a day can have numbers that are still kept: none in the future, none older than 90 days.
- *
- * @param date The day.
- * @param now The time, in milliseconds since the epoch.
- * @returns Whether a page about it makes sense, in any time zone.
- */
-export function isKept(date: string, now: number): boolean {
-  const today = new Date(now).toISOString().slice(0, 10);
-  return date <= addDays(today, 1) && date >= addDays(today, -DAYS_MAX - 1);
 }
 
 function cut(text: string): string {

@@ -9,7 +9,6 @@
  * @module
  */
 
-import { addDays } from "../../views/day.ts";
 import { DAYS_MAX, noteOf } from "../../views/report.ts";
 import { parseJson } from "../../views/tally.ts";
 import type { DayReport, RangeReport } from "../../views/types.ts";
@@ -23,9 +22,6 @@ const READS_TO_DOUBLE = 50;
 const EARLY_MAX = 3;
 /** Days that are read at once. */
 const SIZES = [14, 60, DAYS_MAX] as const;
-/** Reports kept in memory. */
-const KEPT_MAX = 16;
-
 /** A report and when it was read. */
 export interface Shared<T> {
   /** When, in milliseconds since the epoch. */
@@ -49,20 +45,17 @@ interface Memory {
 }
 
 /**
- * One day's report.
+ * One day's report. Days that are too old for the least of the shared reports are read each time: one
+ * read, for they have no shards to list.
  *
  * @param context The request.
  * @param date The day, `YYYY-MM-DD`.
  * @returns The report.
  */
 export async function shareDay(context: RouteContext, date: string): Promise<Shared<DayReport>> {
-  const today = context.reports.today();
-  if (date <= today && date > addDays(today, -SIZES[0])) {
-    const { at, report } = await shareRange(context, SIZES[0]);
-    const day = report.days.find((each) => each.date === date);
-    if (day) return { at, report: day };
-  }
-  return await share(context, `day:${date}`, () => context.reports.day(date));
+  const { at, report } = await shareRange(context, SIZES[0]);
+  const day = report.days.find((each) => each.date === date);
+  return { at, report: day ?? await context.reports.day(date) };
 }
 
 /**
@@ -134,7 +127,6 @@ async function share<T>(
       throw error;
     });
     kept = { at: now, early: isEarly ? old.early + 1 : 0, pending, writes, shared };
-    if (memory.kept.size >= KEPT_MAX) memory.kept.clear();
     memory.kept.set(name, kept);
     // Others may be waiting for this reading, even when this client has gone.
     context.ctx.waitUntil(shared.catch(() => {}));

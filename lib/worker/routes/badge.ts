@@ -50,10 +50,7 @@ async function answer(
   if (access.refusal) return access.refusal;
   const query = context.url.searchParams;
   const asked = readQuery(query) ?? { days: 30 };
-  if (!("days" in asked)) {
-    const problem = "date" in asked ? "Cannot use date here: expected days=1 to 90" : asked.problem;
-    return errorResponse(400, "badQuery", problem);
-  }
+  if (!("days" in asked)) return errorResponse(400, "badQuery", "Expected days=1 to 90");
   const path = query.get("path");
   const { report } = await shareRange(context, asked.days);
   const count = path === null

@@ -17,7 +17,7 @@ import { STYLE } from "../page/style.ts";
 import { errorResponse, type Route, type RouteContext } from "../route.ts";
 import { checkAccess, isPrivate, sessionCookie, trySecret } from "./_access.ts";
 import { answerText, hashText } from "./_answer.ts";
-import { isKept, readQuery } from "./_query.ts";
+import { readQuery } from "./_query.ts";
 import { shareDay, shareRange } from "./_reports.ts";
 
 /** The period that is shown first. */
@@ -40,13 +40,6 @@ async function handlePage(context: RouteContext): Promise<Response> {
   const query = context.url.searchParams;
   const asked = readQuery(query) ?? { days: DAYS_DEFAULT };
   if ("problem" in asked) return problemPage(context, 400, asked.problem);
-  if ("date" in asked && !isKept(asked.date, context.clock.now())) {
-    return problemPage(
-      context,
-      404,
-      `No numbers of ${asked.date}: days are kept for ${DAYS_MAX} days`,
-    );
-  }
   let days: DaysOfView;
   try {
     days = await readDays(context, asked);
