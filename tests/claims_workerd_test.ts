@@ -2,8 +2,10 @@ import type { D1Database, DurableObjectNamespace, RateLimit } from "@cloudflare/
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { Miniflare } from "miniflare";
 import { Claims, type ClaimsOptions, type D1Like } from "../lib/claims.ts";
+import { MemoryKv } from "../lib/kv/memory_kv.ts";
 import type { RateLimitBinding } from "../lib/rate_limiter.ts";
 import type { ObjectNamespace } from "../lib/rate_limiter_object.ts";
+import { createWorker } from "../lib/worker/create_worker.ts";
 import { handClock } from "./_limits_helpers.ts";
 
 /** The bindings' own types satisfy the structural ones. */
@@ -40,6 +42,7 @@ Deno.test({
           await check({
             clock,
             queries,
+            db,
             make: (options = {}) => new Claims(db, { table, clock, ...options }),
           });
         });
@@ -53,6 +56,7 @@ Deno.test({
 interface Scene {
   readonly clock: ReturnType<typeof handClock>;
   readonly queries: string[];
+  readonly db: D1Like;
   make(options?: ClaimsOptions): Claims;
 }
 
@@ -161,5 +165,31 @@ const CASES: readonly (readonly [string, (scene: Scene) => Promise<void>])[] = [
     for (const table of ["", "a b", "a;b", "1a", "a".repeat(65)]) {
       assertThrows(() => make({ table }), TypeError, "letters, digits");
     }
+  }],
+  ["the waitlist stores an address once, from any number of isolates", async ({ clock, db }) => {
+    const kv = new MemoryKv({ now: clock.now });
+    const join = async (DB: unknown, email: string) => {
+      const worker = createWorker({ clock: { ...clock, sleep: async () => {} }, edgeCache: null });
+      const init = { method: "POST", body: JSON.stringify({ email }) };
+      const request = new Request("https://example.org/api/waitlist", init);
+      return await worker.fetch(request, { KV: kv, DB }, { waitUntil: () => {} });
+    };
+    const answers = await Promise.all(Array.from({ length: 5 }, () => join(db, "a@example.org")));
+    assertEquals(kv.operations.write, 1);
+    for (const answer of answers) {
+      assertEquals(answer.status, 202);
+      assertEquals(await answer.json(), { ok: true, guarantee: "exactly once" });
+    }
+    assertEquals((await join(db, "a@example.org")).status, 202);
+    assertEquals(kv.operations.write, 1);
+    const broken: D1Like = {
+      prepare: () => {
+        throw new Error("D1_ERROR: overloaded");
+      },
+    };
+    assertEquals((await join(broken, "b@example.org")).status, 202);
+    const without = await join(undefined, "c@example.org");
+    assertEquals(await without.json(), { ok: true, guarantee: "at least once" });
+    assertEquals(kv.operations.write, 3);
   }],
 ];
