@@ -42,7 +42,8 @@ export function renderPage(view: TrafficView): string {
       aside(view, last)
     }</small></div>${current && warning}<section aria-label="Views">${renderNumber(view)}${
       any
-        ? markup`${renderChart(around, compared, view)}${table(around, compared, view)}`
+        ? around.length > 2 &&
+          markup`${renderChart(around, compared, view)}${table(around, compared, view)}`
         : empty(view)
     }</section>${!current && warning}${any && renderPagesAndSources(view)}${
       !filter && renderClients(days)

@@ -44,11 +44,13 @@ ol svg{position:absolute;width:100%;height:100%}
 ol rect{fill:var(--soft)}
 ol span,ol b,ol small{position:relative}
 ol a,ol small{color:inherit}
+ol a:not(:hover){text-decoration:none}
 ol small,td,th{text-align:right}
-.meter{display:block;width:20rem;max-width:100%;height:.5rem;background:var(--soft)}
+.meter{display:block;width:20rem;max-width:100%;height:.5rem;margin:.3rem 0;background:var(--soft)}
 table{width:100%;border-collapse:collapse;overflow-wrap:normal}
 td,th{padding:.25rem .5rem .25rem 0;border-bottom:1px solid var(--soft);font-weight:400}
 th:first-child,td:last-child{text-align:left}
+tbody th{white-space:nowrap}
 input,button{font:inherit;padding:.4rem .8rem}
 i{position:absolute;clip-path:inset(50%);width:1px;height:1px;overflow:hidden}
 @media print{nav,footer{display:none}}`;

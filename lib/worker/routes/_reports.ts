@@ -20,8 +20,10 @@ const KEEP_MS = 60_000;
 const READS_TO_DOUBLE = 50;
 /** Readings ahead of time between two regular ones. */
 const EARLY_MAX = 3;
+/** Days that every reader of a recent day shares. */
+export const RECENT_DAYS = 14;
 /** Days that are read at once. */
-const SIZES = [14, 60, DAYS_MAX] as const;
+const SIZES = [RECENT_DAYS, 60, DAYS_MAX] as const;
 /** A report and when it was read. */
 export interface Shared<T> {
   /** When, in milliseconds since the epoch. */
@@ -53,7 +55,7 @@ interface Memory {
  * @returns The report.
  */
 export async function shareDay(context: RouteContext, date: string): Promise<Shared<DayReport>> {
-  const { at, report } = await shareRange(context, SIZES[0]);
+  const { at, report } = await shareRange(context, RECENT_DAYS);
   const day = report.days.find((each) => each.date === date);
   return { at, report: day ?? await context.reports.day(date) };
 }

@@ -8,7 +8,6 @@
  */
 
 import { DAYS_MAX } from "../../views/report.ts";
-import { addDays } from "../../views/day.ts";
 import { markup } from "../page/html.ts";
 import type { Period, TrafficFilter, TrafficView } from "../page/model.ts";
 import { renderDocument, renderPage } from "../page/page.ts";
@@ -18,7 +17,7 @@ import { errorResponse, type Route, type RouteContext } from "../route.ts";
 import { checkAccess, isPrivate, sessionCookie, trySecret } from "./_access.ts";
 import { answerText, hashText } from "./_answer.ts";
 import { readQuery } from "./_query.ts";
-import { shareDay, shareRange } from "./_reports.ts";
+import { RECENT_DAYS, shareRange } from "./_reports.ts";
 
 /** The period that is shown first. */
 const DAYS_DEFAULT = 7;
@@ -64,12 +63,13 @@ async function readDays(
   asked: Period,
 ): Promise<DaysOfView> {
   if ("date" in asked) {
-    const [day, before] = await Promise.all([
-      shareDay(context, asked.date),
-      shareDay(context, addDays(asked.date, -1)),
-    ]);
-    const readAt = Math.min(day.at, before.at);
-    return { days: [day.report], before: [before.report], period: asked, readAt };
+    const { date } = asked;
+    const { at, report } = await shareRange(context, RECENT_DAYS);
+    const i = report.days.findIndex((day) => day.date === date);
+    const day = report.days[i];
+    const before = day ? report.days.slice(Math.max(0, i - 7), i) : [];
+    const days = [day ?? await context.reports.day(date)];
+    return { days, before, period: asked, readAt: at };
   }
   const { days } = asked;
   // A single day is shown beside the week before it, others beside as many days before.
