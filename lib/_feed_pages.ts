@@ -50,85 +50,74 @@ export function isItemKey(name: string, prefix: string): boolean {
   return name.startsWith(prefix) && /^\d{13}:\d{4}:[^:]+$/.test(name.slice(prefix.length));
 }
 
-/** Lists pages. One instance a feed object. */
-export class FeedPages {
-  readonly #kv: Kv;
-  readonly #options: Pick<FeedOptions<unknown>, "budget" | "edgeCache">;
-  readonly #list: number;
-  readonly #headMs: number;
-  readonly #report: (error: unknown) => void;
-  readonly #heads = new Map<string, ListPage>();
-
-  constructor(
-    kv: Kv,
-    options: Pick<FeedOptions<unknown>, "budget" | "edgeCache">,
-    list: number,
-    headMs: number,
-    report: (error: unknown) => void,
-  ) {
-    this.#kv = kv;
-    this.#options = options;
-    this.#list = list;
-    this.#headMs = headMs;
-    this.#report = report;
-  }
-
+/** List pages, the first of which is remembered. */
+export interface FeedPages {
   /** The remembered first page, if it is no older than allowed. At most one look into the cache. */
-  async head(prefix: string, sinceMs: number, now: number): Promise<ListPage | undefined> {
-    const good = (page: ListPage | undefined): page is ListPage =>
-      page !== undefined && page.listedMs >= Math.max(sinceMs, now - this.#headMs + 1);
-    const own = this.#heads.get(prefix);
-    if (good(own) || this.#headMs === 0) return good(own) ? own : undefined;
-    const text = await this.#options.edgeCache?.get(cacheKey(prefix)).catch(this.#report);
-    const shared = parsePage(text || "");
-    if (!good(shared)) return undefined;
-    this.#heads.set(prefix, shared);
-    return shared;
-  }
-
+  head(prefix: string, sinceMs: number, now: number): Promise<ListPage | undefined>;
   /** The first page as this isolate remembers it, however old. */
-  stale(prefix: string, sinceMs: number): ListPage | undefined {
-    const page = this.#heads.get(prefix);
-    return page && page.listedMs >= sinceMs ? page : undefined;
-  }
-
+  stale(prefix: string, sinceMs: number): ListPage | undefined;
   /** Lists a page. One list; `undefined` when it is not granted or KV fails. */
-  async list(prefix: string, cursor: string, now: number): Promise<ListPage | undefined> {
-    if (!ask(this.#options.budget, PURPOSE, "list").granted) return undefined;
-    try {
-      const place = cursor ? { cursor } : {};
-      const page = await this.#kv.list({ prefix, limit: this.#list, ...place });
-      const next = "cursor" in page && page.cursor !== cursor ? page.cursor : "";
-      const rows = page.keys.filter(({ name }) => isItemKey(name, prefix))
-        .map(({ name, metadata }) => ({ name, stored: parseStored(metadata) }));
-      return { rows, next, listedMs: now };
-    } catch (error) {
-      if (cursor && classifyKvError(error) === "limit") {
-        throw new InvalidCursorError({ cause: error });
-      }
-      this.#report(error);
-      return undefined;
-    }
-  }
-
+  list(prefix: string, cursor: string, now: number): Promise<ListPage | undefined>;
   /** Remembers a first page, with the small values that were read since. */
-  async remember(prefix: string, page: ListPage): Promise<void> {
-    if (this.#headMs === 0) return;
-    this.#heads.set(prefix, page);
-    bound(this.#heads, HEADS_MAX);
-    const rows = page.rows.map(({ name, stored }) =>
-      stored && jsonBytes(stored) <= REMEMBERED_BYTES_MAX ? [name, { v: 1, ...stored }] : [name]
-    );
-    const text = JSON.stringify({ v: 1, at: page.listedMs, next: page.next, rows });
-    const seconds = Math.ceil(this.#headMs / 1_000);
-    await this.#options.edgeCache?.set(cacheKey(prefix), text, seconds).catch(this.#report);
-  }
-
+  remember(prefix: string, page: ListPage): Promise<void>;
   /** Forgets a first page that a write has made old. */
-  async forget(prefix: string): Promise<void> {
-    this.#heads.delete(prefix);
-    await this.#options.edgeCache?.set(cacheKey(prefix), "", 1).catch(this.#report);
-  }
+  forget(prefix: string): Promise<void>;
+}
+
+/** Makes what lists pages: `limit` keys each, the first one remembered for `headMs`. */
+export function feedPages(
+  kv: Kv,
+  { budget, edgeCache }: Pick<FeedOptions<never>, "budget" | "edgeCache">,
+  limit: number,
+  headMs: number,
+  report: (error: unknown) => void,
+): FeedPages {
+  const heads = new Map<string, ListPage>();
+  return {
+    async head(prefix, sinceMs, now) {
+      const good = (page: ListPage | undefined) =>
+        page && page.listedMs >= Math.max(sinceMs, now - headMs + 1) ? page : undefined;
+      const own = good(heads.get(prefix));
+      if (own || headMs === 0) return own;
+      const shared = good(parsePage(await edgeCache?.get(cacheKey(prefix)).catch(report) || ""));
+      if (shared) heads.set(prefix, shared);
+      return shared;
+    },
+    stale(prefix, sinceMs) {
+      const page = heads.get(prefix);
+      return page && page.listedMs >= sinceMs ? page : undefined;
+    },
+    async list(prefix, cursor, now) {
+      if (!ask(budget, PURPOSE, "list").granted) return undefined;
+      try {
+        const page = await kv.list({ prefix, limit, ...(cursor ? { cursor } : {}) });
+        const next = "cursor" in page && page.cursor !== cursor ? page.cursor : "";
+        const rows = page.keys.filter(({ name }) => isItemKey(name, prefix))
+          .map(({ name, metadata }) => ({ name, stored: parseStored(metadata) }));
+        return { rows, next, listedMs: now };
+      } catch (error) {
+        if (cursor && classifyKvError(error) === "limit") {
+          throw new InvalidCursorError({ cause: error });
+        }
+        report(error);
+        return undefined;
+      }
+    },
+    async remember(prefix, page) {
+      if (headMs === 0) return;
+      heads.set(prefix, page);
+      bound(heads, HEADS_MAX);
+      const rows = page.rows.map(({ name, stored }) =>
+        stored && jsonBytes(stored) <= REMEMBERED_BYTES_MAX ? [name, { v: 1, ...stored }] : [name]
+      );
+      const text = JSON.stringify({ v: 1, at: page.listedMs, next: page.next, rows });
+      await edgeCache?.set(cacheKey(prefix), text, Math.ceil(headMs / 1_000)).catch(report);
+    },
+    async forget(prefix) {
+      heads.delete(prefix);
+      await edgeCache?.set(cacheKey(prefix), "", 1).catch(report);
+    },
+  };
 }
 
 function cacheKey(prefix: string): string {

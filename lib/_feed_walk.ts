@@ -6,68 +6,64 @@ import type { FeedEntry } from "./_feed_types.ts";
 import type { Kv } from "./kv/kv.ts";
 import { readMany } from "./kv/read_many.ts";
 
-/** Goes through rows until a page is full. */
-export class FeedWalk<T> {
-  readonly entries: FeedEntry<T>[] = [];
-  gets = 0;
-  damaged = 0;
-  readonly #ids = new Set<string>();
-  readonly #show: number;
-  readonly #getsMax: number;
-  readonly #visible: (item: T) => boolean;
-  readonly #parse: (value: unknown) => T | undefined;
+/** A page while it is being filled. */
+export interface FeedWalk<T> {
+  /** Items wanted. */
+  readonly show: number;
+  /** Values that may be read. */
+  readonly getsMax: number;
+  readonly entries: FeedEntry<T>[];
+  readonly ids: Set<string>;
+  gets: number;
+  damaged: number;
+  /** The item to show of what is stored, if any. */
+  readonly itemOf: (stored: unknown) => T | undefined;
+}
 
-  constructor(
-    show: number,
-    getsMax: number,
-    visible: (item: T) => boolean,
-    parse: ((value: unknown) => T | undefined) | undefined,
-  ) {
-    this.#show = show;
-    this.#getsMax = getsMax;
-    this.#visible = visible;
-    this.#parse = parse ?? ((value) => value as T);
-  }
-
-  /** Examines rows in order. No more than can be shown are read, so that none is passed over. */
-  async through(kv: Kv, rows: readonly Row[], now: number, report: (error: unknown) => void) {
-    let last: string | undefined;
-    let at = 0;
-    while (at < rows.length && this.entries.length < this.#show) {
-      const some: Row[] = [];
-      const unread: Row[] = [];
-      for (const row of rows.slice(at, at + this.#show - this.entries.length)) {
-        if (!row.stored && this.gets + unread.length >= this.#getsMax) break;
-        if (!row.stored) unread.push(row);
-        some.push(row);
-      }
-      if (some.length === 0) break;
-      this.gets += unread.length;
-      try {
-        // deno-lint-ignore scrimp/no-await-in-loop
-        const values = await readMany(kv, unread.map(({ name }) => name));
-        for (const row of unread) {
-          const text = values.get(row.name) ?? null;
-          row.stored = text === null ? undefined : parseStored(parseRecord(text));
-          if (text !== null && !row.stored) this.damaged++;
-        }
-      } catch (error) {
-        report(error);
-        return { last, more: true, failed: true };
-      }
-      for (const row of some) this.#examine(row, now);
-      last = some.at(-1)?.name;
-      at += some.length;
+/**
+ * Examines rows in order. No more than can be shown are read, so that none is passed over. Returns the
+ * last key examined, whether rows are left, and whether KV failed.
+ */
+export async function walkRows<T>(
+  walk: FeedWalk<T>,
+  kv: Kv,
+  rows: readonly Row[],
+  now: number,
+  report: (error: unknown) => void,
+): Promise<{ last: string | undefined; more: boolean; failed: boolean }> {
+  let last: string | undefined;
+  let at = 0;
+  while (at < rows.length && walk.entries.length < walk.show) {
+    const some: Row[] = [];
+    const unread: Row[] = [];
+    for (const row of rows.slice(at, at + walk.show - walk.entries.length)) {
+      if (!row.stored && walk.gets + unread.length >= walk.getsMax) break;
+      if (!row.stored) unread.push(row);
+      some.push(row);
     }
-    return { last, more: at < rows.length, failed: false };
+    if (some.length === 0) break;
+    walk.gets += unread.length;
+    try {
+      // deno-lint-ignore scrimp/no-await-in-loop
+      const values = await readMany(kv, unread.map(({ name }) => name));
+      for (const row of unread) {
+        const text = values.get(row.name) ?? null;
+        row.stored = text === null ? undefined : parseStored(parseRecord(text));
+        if (text !== null && !row.stored) walk.damaged++;
+      }
+    } catch (error) {
+      report(error);
+      return { last, more: true, failed: true };
+    }
+    for (const { name, stored } of some) {
+      last = name;
+      if (!stored || walk.ids.has(stored.id) || (stored.expiresMs ?? Infinity) <= now) continue;
+      const item = walk.itemOf(structuredClone(stored.item));
+      if (item === undefined) continue;
+      walk.ids.add(stored.id);
+      walk.entries.push({ key: name, atMs: stored.at, item });
+    }
+    at += some.length;
   }
-
-  #examine({ name, stored }: Row, now: number): void {
-    if (!stored || this.#ids.has(stored.id)) return;
-    if (stored.expiresMs !== undefined && stored.expiresMs <= now) return;
-    const item = this.#parse(structuredClone(stored.item));
-    if (item === undefined || !this.#visible(item)) return;
-    this.#ids.add(stored.id);
-    this.entries.push({ key: name, atMs: stored.at, item });
-  }
+  return { last, more: at < rows.length, failed: false };
 }

@@ -10,8 +10,9 @@ import {
   type SearchCounts,
 } from "./_search_terms.ts";
 import { joinPrefix } from "./kv/keys.ts";
-import type { Kv, KvListKey } from "./kv/kv.ts";
+import type { Kv } from "./kv/kv.ts";
 import { DAY_MS } from "./kv/limits.ts";
+import { readMany } from "./kv/read_many.ts";
 
 /** What the ledger calls the operations of the keyword log. */
 export const PURPOSE = "keywords";
@@ -35,94 +36,103 @@ export interface Spent {
   readonly getsMax: number;
 }
 
-/** Reads days. One instance a log. */
-export class KeywordDays {
-  readonly #kv: Kv;
-  readonly #options: KeywordLogOptions;
-  readonly #report: (error: unknown) => void;
-  readonly #days = new Map<string, DayCounts>();
-  #changedMs = -Infinity;
-
-  constructor(kv: Kv, options: KeywordLogOptions, report: (error: unknown) => void) {
-    this.#kv = kv;
-    this.#options = options;
-    this.#report = report;
-  }
-
-  /** Remembers no longer what a write has made old. */
-  changed(day: string, now: number): void {
-    this.#days.delete(day);
-    this.#changedMs = now;
-  }
-
+/** Reads days, and remembers them. */
+export interface KeywordDays {
   /** One day's counts, from memory, the data centre's cache, or KV. */
-  async read(startMs: number, now: number, spent: Spent): Promise<DayCounts> {
-    const { edgeCache, cacheMs = 0, prefix = "kw" } = this.#options;
-    const day = isoDay(startMs);
-    const keepMs = now - startMs > DAY_MS + PAST_CACHE_MS ? PAST_CACHE_MS : cacheMs;
-    const remembered = this.#days.get(day);
-    if (remembered && now - remembered.atMs < keepMs) return remembered;
-    const cacheKey = `keywords:${prefix}:${day}`;
-    const cached = parseDay(await edgeCache?.get(cacheKey).catch(this.#report));
-    const fresh = cached && now - cached.atMs < keepMs && cached.atMs > this.#changedMs;
-    if (
-      !fresh &&
-      (spent.lists >= spent.listsMax || !ask(this.#options.budget, PURPOSE, "list").granted)
-    ) {
-      return { ...(remembered ?? cached ?? nothing(now)), complete: false };
-    }
-    const found = fresh ? cached : await this.#list(day, now, spent);
-    if (!found.complete) return found;
-    this.#days.set(day, found);
-    bound(this.#days, 90);
-    if (!fresh && keepMs > 0) {
-      const { counts, damaged } = found;
-      const text = JSON.stringify({ ...encodeCounts(counts, CACHED_TERMS_MAX), at: now, damaged });
-      await edgeCache?.set(cacheKey, text, Math.ceil(keepMs / 1_000)).catch(this.#report);
-    }
-    return found;
-  }
+  read(startMs: number, now: number, spent: Spent): Promise<DayCounts>;
+  /** Remembers no longer what a write has made old. */
+  changed(day: string, now: number): void;
+}
 
-  /** Lists and merges one day's flushes. The first list is granted; further ones are noted. */
-  async #list(day: string, now: number, spent: Spent): Promise<DayCounts> {
-    const found = { ...nothing(now), complete: false, damaged: 0 };
-    const prefix = joinPrefix([this.#options.prefix ?? "kw", day.replaceAll("-", "")]);
-    let cursor = "";
-    try {
-      do {
-        if (cursor) this.#options.budget?.note(PURPOSE, "list");
-        spent.lists++;
-        // deno-lint-ignore scrimp/no-await-in-loop
-        const page = await this.#kv.list({ prefix, ...(cursor ? { cursor } : {}) });
-        // deno-lint-ignore scrimp/no-await-in-loop
-        const read = await Promise.all(page.keys.map((key) => this.#counts(key, spent)));
-        for (const counts of read) {
-          if (typeof counts === "object") addCounts(found.counts, counts);
-          else if (counts === "damaged") found.damaged++;
-        }
-        const next = "cursor" in page ? page.cursor : "";
-        found.complete = next === "" && !read.includes("skipped");
-        cursor = next === cursor ? "" : next;
-      } while (cursor && spent.lists < spent.listsMax);
-    } catch (error) {
-      found.complete = false;
-      this.#report(error);
-    }
-    return found;
-  }
+/** Makes what reads the days of a log. */
+export function keywordDays(
+  kv: Kv,
+  options: KeywordLogOptions,
+  report: (error: unknown) => void,
+): KeywordDays {
+  const { edgeCache, budget, cacheMs = 0, prefix = "kw" } = options;
+  const days = new Map<string, DayCounts>();
+  let changedMs = -Infinity;
 
-  async #counts(
-    key: KvListKey,
-    spent: Spent,
-  ): Promise<SearchCounts | "damaged" | "gone" | "skipped"> {
-    const inline = parseCounts(key.metadata);
-    if (inline) return inline;
-    if (spent.gets >= spent.getsMax) return "skipped";
-    spent.gets++;
-    this.#options.budget?.note(PURPOSE, "read");
-    const text = await this.#kv.get(key.name);
-    return text === null ? "gone" : parseCounts(parseRecord(text)) ?? "damaged";
+  return {
+    changed(day, now) {
+      days.delete(day);
+      changedMs = now;
+    },
+    async read(startMs, now, spent) {
+      const day = isoDay(startMs);
+      const keepMs = now - startMs > DAY_MS + PAST_CACHE_MS ? PAST_CACHE_MS : cacheMs;
+      const remembered = days.get(day);
+      if (remembered && now - remembered.atMs < keepMs) return remembered;
+      const cacheKey = `keywords:${prefix}:${day}`;
+      const cached = parseDay(await edgeCache?.get(cacheKey).catch(report));
+      const fresh = cached && now - cached.atMs < keepMs && cached.atMs > changedMs;
+      if (!fresh && (spent.lists >= spent.listsMax || !ask(budget, PURPOSE, "list").granted)) {
+        return { ...(remembered ?? cached ?? nothing(now)), complete: false };
+      }
+      const found = fresh ? cached : await listDay(kv, options, day, now, spent, report);
+      if (!found.complete) return found;
+      days.set(day, found);
+      bound(days, 90);
+      if (!fresh && keepMs > 0) {
+        const { counts, damaged } = found;
+        const text = JSON.stringify({
+          ...encodeCounts(counts, CACHED_TERMS_MAX),
+          at: now,
+          damaged,
+        });
+        await edgeCache?.set(cacheKey, text, Math.ceil(keepMs / 1_000)).catch(report);
+      }
+      return found;
+    },
+  };
+}
+
+/** Lists and merges one day's flushes. The first list is granted; further ones are noted. */
+async function listDay(
+  kv: Kv,
+  { prefix = "kw", budget }: KeywordLogOptions,
+  day: string,
+  now: number,
+  spent: Spent,
+  report: (error: unknown) => void,
+): Promise<DayCounts> {
+  const found = { ...nothing(now), complete: false };
+  const under = joinPrefix([prefix, day.replaceAll("-", "")]);
+  let cursor = "";
+  let all = true;
+  try {
+    do {
+      if (cursor) budget?.note(PURPOSE, "list");
+      spent.lists++;
+      // deno-lint-ignore scrimp/no-await-in-loop
+      const page = await kv.list({ prefix: under, ...(cursor ? { cursor } : {}) });
+      const unread: string[] = [];
+      for (const { name, metadata } of page.keys) {
+        const counts = parseCounts(metadata);
+        if (counts) addCounts(found.counts, counts);
+        else unread.push(name);
+      }
+      const asked = unread.slice(0, Math.max(0, spent.getsMax - spent.gets));
+      spent.gets += asked.length;
+      if (asked.length > 0) budget?.note(PURPOSE, "read", asked.length);
+      // deno-lint-ignore scrimp/no-await-in-loop
+      const values = await readMany(kv, asked);
+      for (const text of values.values()) {
+        const counts = parseCounts(parseRecord(text ?? ""));
+        if (counts) addCounts(found.counts, counts);
+        else if (text !== null) found.damaged++;
+      }
+      const next = "cursor" in page && page.cursor !== cursor ? page.cursor : "";
+      all &&= asked.length === unread.length;
+      found.complete = all && next === "";
+      cursor = next;
+    } while (cursor && spent.lists < spent.listsMax);
+  } catch (error) {
+    found.complete = false;
+    report(error);
   }
+  return found;
 }
 
 /** A UTC day, `YYYY-MM-DD`. */

@@ -38,14 +38,15 @@
 import { ask, bound, checkOptions, parseRecord, partsOf, reporter } from "./_common.ts";
 import { decodeFeedCursor, encodeFeedCursor } from "./_feed_cursor.ts";
 import {
-  FeedPages,
+  type FeedPages,
+  feedPages,
   isItemKey,
   type ListPage,
   parseStored,
   PURPOSE,
   type Row,
 } from "./_feed_pages.ts";
-import { FeedWalk } from "./_feed_walk.ts";
+import { type FeedWalk, walkRows } from "./_feed_walk.ts";
 import type { AddResult, FeedOptions, FeedPage, PageOptions } from "./_feed_types.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { buildKey, buildPrefix, invertedTime } from "./kv/keys.ts";
@@ -116,7 +117,7 @@ export class Feed<T> {
     this.#bounds = { get, show, listsMax };
     this.#clock = options.clock ?? systemClock;
     this.#report = reporter(options.onError);
-    this.#pages = new FeedPages(kv, options as object, list, headSeconds * 1_000, this.#report);
+    this.#pages = feedPages(kv, options, list, headSeconds * 1_000, this.#report);
   }
 
   /**
@@ -222,7 +223,19 @@ export class Feed<T> {
     const start = cursor === undefined || cursor === null
       ? { list: "", after: "", listedMs: 0 }
       : decodeFeedCursor(prefix, cursor);
-    const walk = new FeedWalk<T>(show, this.#bounds.get, visible, this.#options.parse);
+    const { parse = (value: unknown) => value as T } = this.#options;
+    const walk: FeedWalk<T> = {
+      show,
+      getsMax: this.#bounds.get,
+      entries: [],
+      ids: new Set(),
+      gets: 0,
+      damaged: 0,
+      itemOf(value) {
+        const item = parse(value);
+        return item !== undefined && visible(item) ? item : undefined;
+      },
+    };
     const now = Math.floor(this.#clock.now());
     let { list, listedMs } = start;
     let after = prefix + start.after;
@@ -241,13 +254,9 @@ export class Feed<T> {
       if (!page) break;
       listedMs = page.listedMs;
       const gets = walk.gets;
+      const rows = this.#rows(prefix, page, list, after);
       // deno-lint-ignore scrimp/no-await-in-loop
-      const end = await walk.through(
-        this.#kv,
-        this.#rows(prefix, page, list, after),
-        now,
-        this.#report,
-      );
+      const end = await walkRows(walk, this.#kv, rows, now, this.#report);
       if (list === "" && listed && (!head || walk.gets > gets)) {
         // deno-lint-ignore scrimp/no-await-in-loop
         await this.#pages.remember(prefix, page);

@@ -37,7 +37,7 @@
  */
 
 import { ask, bound, checkOptions, reporter } from "./_common.ts";
-import { isoDay, KeywordDays, PURPOSE, type Spent } from "./_keyword_days.ts";
+import { isoDay, type KeywordDays, keywordDays, PURPOSE, type Spent } from "./_keyword_days.ts";
 import type {
   FlushResult,
   KeywordLogOptions,
@@ -145,7 +145,7 @@ export class KeywordLog {
     this.#flushMs = this.#pauseMs = flushMs;
     this.#termsMax = termsMax;
     this.#report = reporter(options.onError);
-    this.#days = new KeywordDays(kv, this.#options, this.#report);
+    this.#days = keywordDays(kv, this.#options, this.#report);
   }
 
   /** The most writes that one isolate makes in a day; without a flood of distinct terms, a quarter. */

@@ -1,6 +1,6 @@
 /**
  * `/api/feed`: the site's news. `GET` (`?cursor=&show=`) shows a page; `POST` (`{ title, text?, url?, id?,
- * at? }`) and `DELETE` (`?key=`) need the token.
+ * at? }`) needs the token.
  *
  * @module
  */
@@ -24,7 +24,6 @@ interface Post {
 export const feedRoutes: readonly Route[] = [
   { method: "GET", path: "/api/feed", handle: show },
   { method: "POST", path: "/api/feed", handle: post },
-  { method: "DELETE", path: "/api/feed", handle: remove },
 ];
 
 async function show(context: RouteContext): Promise<Response> {
@@ -70,20 +69,6 @@ async function post(context: RouteContext): Promise<Response> {
       : errorResponse(503, "notStored", "The item is not stored: post it again later", {
         "retry-after": `${Math.ceil(retryAfterMs / 1_000)}`,
       });
-  });
-}
-
-async function remove(context: RouteContext): Promise<Response> {
-  const { refusal } = await checkAccess(context, "token");
-  if (refusal) return refusal;
-  const feed = feedOf(context);
-  if (feed instanceof Response) return feed;
-  const key = context.url.searchParams.get("key") ?? "";
-  return await orBadRequest("badKey", async () => {
-    const removed = await feed.remove(NAME, { key });
-    return removed
-      ? answerJson({ removed })
-      : errorResponse(503, "notRemoved", "The item is not removed: try again later");
   });
 }
 
