@@ -1,22 +1,12 @@
 import { KvFailure, type KvFound } from "./_backend.ts";
 import { utf8Length } from "./keys.ts";
-import type { KvGetOptions, KvListOptions, KvPutOptions } from "./kv.ts";
-import { BULK_KEYS_MAX, KEY_BYTES_MAX, OPTION_MAX } from "./limits.ts";
-
-/** What a value can be read as. */
-export type KvReadType = "text" | "json" | "arrayBuffer" | "stream";
-
-/** Options of a read that names a type. */
-export interface KvReadOptions<T extends KvReadType> extends KvGetOptions {
-  /** What to read the value as. */
-  readonly type: T;
-}
+import { BULK_KEYS_MAX, KEY_BYTES_MAX } from "./limits.ts";
 
 const BULK_BYTES_MAX = 25 * 1024 * 1024;
+const LONE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 
 /** Checks a single key as the runtime does before it asks the store. */
-export function nameOf(key: unknown, operation: string): string {
-  const name = typeof key === "string" ? key : toText(key);
+export function nameOf(name: string, operation: string): string {
   if (name === "") throw new TypeError("Key name cannot be empty.");
   if (name === "." || name === "..") {
     throw new TypeError(`"${name}" is not allowed as a key name.`);
@@ -34,48 +24,11 @@ export function translate(error: unknown, operation: string): unknown {
   return new Error(`KV ${operation} failed: ${error.status} ${error.statusText}`);
 }
 
-/** Reads the options of a read: a type, or an object. */
-export function readOptions(
-  options: unknown,
-): { readonly type: string; readonly cacheTtl: number | undefined } {
-  if (options === undefined || options === null) return { type: "text", cacheTtl: undefined };
-  if (!isObject(options)) return { type: toText(options), cacheTtl: undefined };
-  const { cacheTtl, type } = options as { cacheTtl?: unknown; type?: unknown };
-  return {
-    cacheTtl: toInt(cacheTtl),
-    type: type === undefined ? "text" : toText(type),
-  };
-}
-
-/** Reads the options of a write. */
-export function putOptions(options: KvPutOptions | undefined): {
-  readonly expiration: number | undefined;
-  readonly expirationTtl: number | undefined;
-  readonly metadata: unknown;
-} {
-  const { expiration, expirationTtl, metadata } = options ?? {};
-  return { expiration: toInt(expiration), expirationTtl: toInt(expirationTtl), metadata };
-}
-
-/** Reads the options of a listing. */
-export function listOptions(options: KvListOptions | undefined): {
-  readonly prefix: string;
-  readonly limit: number | undefined;
-  readonly cursor: string | undefined;
-} {
-  const { cursor, limit, prefix } = options ?? {};
-  const count = toInt(limit);
-  return {
-    prefix: optionalText(prefix) ?? "",
-    limit: count === undefined || count <= 0 ? undefined : count,
-    cursor: optionalText(cursor),
-  };
-}
-
 /** Serializes metadata; `undefined` when there is none. */
 export function encodeMetadata(metadata: unknown): string | undefined {
   if (metadata === undefined || metadata === null) return undefined;
-  return JSON.stringify(metadata);
+  // What has no JSON, such as a function, is sent all the same, and the store fails on it.
+  return JSON.stringify(metadata) ?? "undefined";
 }
 
 /** Takes a copy of a value to store: text, or bytes. Waits for nothing but a stream. */
@@ -83,9 +36,8 @@ export function encodeValue(
   value: unknown,
 ): string | Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>> {
   if (typeof value === "string") {
-    return value.isWellFormed() ? value : illFormed(value);
+    return value.isWellFormed() ? value : bytesOfIllFormed(value);
   }
-  if (!isObject(value)) return toText(value);
   if (value instanceof ArrayBuffer) return new Uint8Array(value.slice(0));
   if (ArrayBuffer.isView(value)) {
     return new Uint8Array(value.buffer, value.byteOffset, value.byteLength).slice();
@@ -112,12 +64,11 @@ export function decodeValue(value: string | Uint8Array<ArrayBuffer>, type: strin
 
 /** Checks the keys of a bulk read. What the store refuses is returned, since it comes later. */
 export function bulkKeys(
-  keys: readonly unknown[],
+  keys: readonly string[],
   type: string,
 ): { readonly names: readonly string[]; readonly failure: KvFailure | undefined } {
-  const texts = keys.map(toText);
-  const names = [...new Set(texts)];
-  return { names, failure: bulkFailure(texts, type) };
+  const names = [...new Set(keys.map(wellFormed))];
+  return { names, failure: bulkFailure(keys, type) };
 }
 
 /** Gives out what a bulk read found. Keys that look like array indices vanish, as in workerd. */
@@ -197,37 +148,26 @@ function isArrayIndex(name: string): boolean {
   return index < 4_294_967_295 && index >= 0 && String(index >>> 0) === name;
 }
 
-function isObject(value: unknown): value is object {
-  return (typeof value === "object" && value !== null) || typeof value === "function";
+/** Refuses a key that is no text; the store does so, since it cannot decode it. */
+export function checkName(name: string): void {
+  if (!name.isWellFormed()) throw new KvFailure(400, "Could not URL-decode key name");
 }
 
-function toText(value: unknown): string {
-  return `${value as string}`;
+/** What text without its lone surrogates looks like: each is three bytes, none of them text. */
+export function wellFormed(text: string): string {
+  return text.isWellFormed() ? text : text.replace(LONE, "\ufffd\ufffd\ufffd");
 }
 
-function optionalText(value: unknown): string | undefined {
-  return value === undefined || value === null ? undefined : toText(value);
-}
-
-/** Coerces an option as the runtime does: to a 32-bit integer. */
-function toInt(value: unknown): number | undefined {
-  if (value === undefined) return undefined;
-  const number = Math.trunc(Number(value));
-  if (!Number.isFinite(number)) return 0;
-  if (number > OPTION_MAX || number < -OPTION_MAX - 1) {
-    throw new TypeError(
-      `Value out of range. Must be between ${-OPTION_MAX - 1} and ${OPTION_MAX} (inclusive).`,
-    );
+/** The bytes of text in which lone surrogates are encoded as if they were characters. */
+function bytesOfIllFormed(text: string): Uint8Array<ArrayBuffer> {
+  const bytes: number[] = [];
+  for (const char of text) {
+    const unit = char.charCodeAt(0);
+    if (char.length === 1 && unit >= 0xd800 && unit < 0xe000) {
+      bytes.push(0xe0 | unit >> 12, 0x80 | unit >> 6 & 0x3f, 0x80 | unit & 0x3f);
+    } else bytes.push(...new TextEncoder().encode(char));
   }
-  return number + 0;
-}
-
-/** A lone surrogate is stored as three bytes, none of which is text. */
-function illFormed(text: string): string {
-  return text.replace(
-    /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g,
-    "\ufffd\ufffd\ufffd",
-  );
+  return new Uint8Array(bytes);
 }
 
 async function readAll(stream: ReadableStream): Promise<Uint8Array<ArrayBuffer>> {

@@ -19,6 +19,7 @@ export function checkPut(
   valueBytesMax: number,
 ): number | undefined {
   const expires = expiryOf(expiration, expirationTtl, Math.floor(nowMs / 1000));
+  if (metadata === "undefined") throw new KvFailure(500, "Internal Server Error");
   if (metadata !== undefined && metadata.length * 3 > METADATA_BYTES_MAX) {
     const bytes = utf8Length(metadata);
     if (bytes > METADATA_BYTES_MAX) {

@@ -7,23 +7,28 @@
  */
 
 import {
+  keyArgument,
+  type KvReadOptions,
+  listOptions,
+  putArguments,
+  readArguments,
+  type ReadSettings,
+} from "./_binding_arguments.ts";
+import {
   bulkKeys,
+  checkName,
   decodeBulk,
   decodeValue,
   encodeMetadata,
   encodeValue,
-  type KvReadOptions,
-  listOptions,
   nameOf,
-  putOptions,
-  readOptions,
   translate,
 } from "./_binding_values.ts";
 import type { KvBackend, KvFound } from "./_backend.ts";
 import type { BulkKv, KvGetOptions, KvListOptions, KvListPage, KvPutOptions } from "./kv.ts";
 
 export { type KvBackend, KvFailure, type KvFound, type KvListing } from "./_backend.ts";
-export type { KvReadOptions, KvReadType } from "./_binding_values.ts";
+export type { KvReadOptions, KvReadType } from "./_binding_arguments.ts";
 
 /** A value of any type and its metadata; all `null` where there is no such key. */
 export interface KvTypedEntry<T> {
@@ -117,17 +122,10 @@ export class KvBinding implements BulkKv {
     keys: string[],
     options: "json" | KvReadOptions<"json">,
   ): Promise<Map<string, T | null>>;
-  async get(
-    key: string | string[],
-    options?: unknown,
-  ): Promise<unknown> {
-    if (Array.isArray(key)) {
-      return await this.#bulk(key, options, "values");
-    }
-    const name = nameOf(key, "GET");
-    const { type, cacheTtl } = readOptions(options);
-    const found = await this.#find(name, cacheTtl);
-    return found === null ? null : decodeValue(found.value, type);
+  get(...args: [key: string | string[], options?: unknown]): Promise<unknown> {
+    KvBinding.#own(this);
+    const { name, many, options } = readArguments("get", args);
+    return many === undefined ? this.#get(name, options) : this.#bulk(many, options, "values");
   }
 
   /**
@@ -167,12 +165,11 @@ export class KvBinding implements BulkKv {
     keys: string[],
     options: "json" | KvReadOptions<"json">,
   ): Promise<Map<string, KvBulkEntry<T> | null>>;
-  getWithMetadata(
-    key: string | string[],
-    options?: unknown,
-  ): Promise<unknown> {
-    if (Array.isArray(key)) return this.#bulk(key, options, "entries");
-    return this.#entry(nameOf(key, "GET"), options);
+  getWithMetadata(...args: [key: string | string[], options?: unknown]): Promise<unknown> {
+    KvBinding.#own(this);
+    const { name, many, options } = readArguments("getWithMetadata", args);
+    if (many !== undefined) return this.#bulk(many, options, "entries");
+    return this.#entry(nameOf(name, "GET"), options);
   }
 
   /**
@@ -182,34 +179,62 @@ export class KvBinding implements BulkKv {
    * @param value Text, bytes (copied at once) or a stream of bytes.
    * @param options Lifetime or expiry in whole seconds, at least 60 away, and metadata.
    */
-  async put(key: string, value: KvPutValue, options?: KvPutOptions): Promise<void> {
-    const name = nameOf(key, "PUT");
-    const { expiration, expirationTtl, metadata } = putOptions(options);
-    const json = encodeMetadata(metadata);
-    const encoded = encodeValue(value);
-    try {
-      const bytes = encoded instanceof Promise ? await encoded : encoded;
-      await this.#backend.put(name, bytes, expiration, expirationTtl, json);
-    } catch (error) {
-      throw translate(error, "PUT");
-    }
+  put(key: string, value: KvPutValue, options?: KvPutOptions): Promise<void>;
+  put(...args: [key: string, value: KvPutValue, options?: KvPutOptions]): Promise<void> {
+    KvBinding.#own(this);
+    return this.#put(args);
   }
 
   /** Removes a key, which need not exist. One delete. */
-  async delete(key: string): Promise<void> {
-    const name = nameOf(key, "DELETE");
-    try {
-      await this.#backend.delete(name);
-    } catch (error) {
-      throw translate(error, "DELETE");
-    }
+  delete(key: string): Promise<void>;
+  delete(...args: [key: string]): Promise<void> {
+    KvBinding.#own(this);
+    return this.#delete(args);
   }
 
   /**
    * Lists keys in the order of their UTF-8 bytes. One list. A page may be empty and not be the last;
    * the last has no `cursor` property.
    */
-  async list(options?: KvListOptions): Promise<KvCachedPage> {
+  list(options?: KvListOptions): Promise<KvCachedPage> {
+    KvBinding.#own(this);
+    return this.#list(options);
+  }
+
+  /** Refuses a method that was taken off its object, as the runtime does. */
+  static #own(binding: unknown): void {
+    if (typeof binding === "object" && binding !== null && #backend in binding) return;
+    throw new TypeError(
+      "Illegal invocation: function called with incorrect `this` reference. See https://developers.cloudflare.com/workers/observability/errors/#illegal-invocation-errors for details.",
+    );
+  }
+
+  async #put(args: readonly unknown[]): Promise<void> {
+    const { key, value, options } = putArguments(args);
+    const name = nameOf(key, "PUT");
+    const { expiration, expirationTtl, metadata } = options;
+    const json = encodeMetadata(metadata);
+    const encoded = encodeValue(value);
+    try {
+      const bytes = encoded instanceof Promise ? await encoded : encoded;
+      checkName(name);
+      await this.#backend.put(name, bytes, expiration, expirationTtl, json);
+    } catch (error) {
+      throw translate(error, "PUT");
+    }
+  }
+
+  async #delete(args: readonly unknown[]): Promise<void> {
+    const name = nameOf(keyArgument("delete", args), "DELETE");
+    try {
+      checkName(name);
+      await this.#backend.delete(name);
+    } catch (error) {
+      throw translate(error, "DELETE");
+    }
+  }
+
+  async #list(options: unknown): Promise<KvCachedPage> {
     const { prefix, limit, cursor } = listOptions(options);
     let listing;
     try {
@@ -231,11 +256,15 @@ export class KvBinding implements BulkKv {
       : { keys, list_complete, cursor: listing.cursor ?? "", cacheStatus };
   }
 
+  async #get(key: string, { type, cacheTtl }: ReadSettings): Promise<unknown> {
+    const found = await this.#find(nameOf(key, "GET"), cacheTtl);
+    return found === null ? null : decodeValue(found.value, type);
+  }
+
   async #entry(
     name: string,
-    options: unknown,
+    { type, cacheTtl }: ReadSettings,
   ): Promise<KvTypedEntry<unknown>> {
-    const { type, cacheTtl } = readOptions(options);
     const found = await this.#find(name, cacheTtl);
     const cacheStatus = found?.cacheStatus ?? null;
     if (found === null) return { value: null, metadata: null, cacheStatus };
@@ -245,6 +274,7 @@ export class KvBinding implements BulkKv {
 
   async #find(name: string, cacheTtl: number | undefined): Promise<KvFound | null> {
     try {
+      checkName(name);
       return await this.#backend.get(name, cacheTtl);
     } catch (error) {
       throw translate(error, "GET");
@@ -252,11 +282,11 @@ export class KvBinding implements BulkKv {
   }
 
   async #bulk(
-    keys: readonly unknown[],
-    options: unknown,
+    keys: readonly string[],
+    { type: asked, cacheTtl }: ReadSettings,
     shape: "values" | "entries",
   ): Promise<Map<string, unknown>> {
-    const { type, cacheTtl } = readOptions(options);
+    const type = asked === "" ? "text" : asked;
     const { names, failure } = bulkKeys(keys, type);
     try {
       if (failure) throw failure;

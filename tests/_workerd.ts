@@ -1,0 +1,101 @@
+// Starts workerd on two Workers: one with a KV binding, and one that is the binding's backend.
+import { Buffer } from "node:buffer";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import workerd from "workerd";
+import { bundle } from "../scripts/_bundle.ts";
+
+/** A running workerd. */
+export interface RunningWorkerd {
+  /** Where the Worker with the binding listens. */
+  readonly url: string;
+  /** Ends the process and removes its files. */
+  stop(): Promise<void>;
+}
+
+const CONFIG = `using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [
+    (name = "main", worker = (
+      modules = [(name = "main.js", esModule = embed "main.js")],
+      compatibilityDate = "2026-07-01",
+      bindings = [
+        (name = "KV", kvNamespace = "backend"),
+        (name = "BACKEND", service = "backend"),
+      ],
+    )),
+    (name = "backend", worker = (
+      modules = [(name = "backend.js", esModule = embed "backend.js")],
+      compatibilityDate = "2026-07-01",
+    )),
+  ],
+  sockets = [(name = "http", http = (), service = "main")],
+);
+`;
+
+/** Bundles both Workers and starts workerd on a port that the system chooses. */
+export async function startWorkerd(main: string, backend: string): Promise<RunningWorkerd> {
+  const folder = await mkdtemp(join(tmpdir(), "scrimp-workerd-"));
+  await writeFile(join(folder, "main.js"), (await bundle(main)).code);
+  await writeFile(join(folder, "backend.js"), (await bundle(backend)).code);
+  await writeFile(join(folder, "config.capnp"), CONFIG);
+  const port = await freePort();
+  // The package is CommonJS with a member named default.
+  const { default: binary } = workerd as unknown as { default: string };
+  const child = new Deno.Command(binary, {
+    args: ["serve", "config.capnp", `--socket-addr=http=127.0.0.1:${port}`],
+    cwd: folder,
+    stdout: "null",
+    stderr: "piped",
+  }).spawn();
+  const errors = collect(child.stderr);
+  const url = `http://127.0.0.1:${port}/`;
+  await answering(url, child.status, errors);
+  return {
+    url,
+    async stop() {
+      child.kill();
+      await child.status;
+      await errors;
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Waits until the socket takes connections; workerd says nothing when it is ready. */
+async function answering(
+  url: string,
+  ended: Promise<Deno.CommandStatus>,
+  errors: Promise<string>,
+): Promise<void> {
+  let state = "starting";
+  ended.then(() => state = "ended");
+  for (let attempt = 0; attempt < 200; attempt++) {
+    if (state === "ended") throw new Error(`Workerd ended: ${await errors}`);
+    try {
+      const response = await fetch(new URL("/control", url), { method: "POST", body: "{}" });
+      await response.body?.cancel();
+      return;
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+  throw new Error("Workerd does not answer");
+}
+
+async function collect(stream: ReadableStream<Uint8Array>): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of stream) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === "string") throw new Error("No port");
+  return address.port;
+}
