@@ -28,12 +28,12 @@ export default {
       return Response.json(await Promise.all(answers));
     }
     if (pathname === "/contract") {
-      return Response.json(
-        await runContract(async () => {
-          while ((await clear(env.KV)) > 0);
-          return { kv: env.KV };
-        }),
-      );
+      const sizes: "all" | "small" = await request.json();
+      const open = async () => {
+        while ((await clear(env.KV)) > 0);
+        return { kv: env.KV };
+      };
+      return Response.json(await runContract(open, sizes));
     }
     if (pathname === "/naive") {
       const kv = env.KV as { put(key: string, value: string): Promise<void> };
