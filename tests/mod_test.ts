@@ -12,6 +12,8 @@ import * as kv from "@scrimp/kv/kv";
 import * as limits from "@scrimp/kv/limits";
 import * as kvWorld from "@scrimp/kv/kv-world";
 import * as sim from "@scrimp/kv/sim";
+import * as denoKv from "@scrimp/kv/deno-kv";
+import * as kvServer from "@scrimp/kv/kv-server";
 import * as memoryKv from "@scrimp/kv/memory-kv";
 import * as conversations from "@scrimp/kv/conversations";
 import * as pageViews from "@scrimp/kv/page-views";
@@ -33,6 +35,7 @@ const SURFACE: readonly (readonly [path: string, module: object, names: readonly
     "DAY_MS",
     "DEFAULT_SHARES",
     "DELETES_PER_DAY",
+    "DenoKv",
     "EXPIRATION_TTL_SECONDS_MIN",
     "EdgeCacheFake",
     "Feed",
@@ -97,6 +100,7 @@ const SURFACE: readonly (readonly [path: string, module: object, names: readonly
     "readPlainSearches",
     "redactQuery",
     "seededRandom",
+    "serveKv",
     "splitKey",
     "systemClock",
     "systemRandom",
@@ -185,6 +189,8 @@ const SURFACE: readonly (readonly [path: string, module: object, names: readonly
     "redactQuery",
   ]],
   ["./feed", feed, ["Feed", "InvalidCursorError", "decodeFeedCursor", "encodeFeedCursor"]],
+  ["./deno-kv", denoKv, ["DenoKv", "KvBinding", "KvFailure"]],
+  ["./kv-server", kvServer, ["KvFailure", "serveKv"]],
   ["./kv", kv, []],
   ["./page-views", pageViews, ["PageViews"]],
   ["./worker", worker, ["createWorker"]],
