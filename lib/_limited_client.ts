@@ -44,7 +44,7 @@ export interface Client {
 
 const MEAN_MS = 600_000;
 const CARRIED_MS_MIN = 60_000;
-const BATCH_AGE_MS = 1000;
+const VERDICT_MS = 2000;
 const ISOLATES_MAX = 40;
 const VERSION = 1;
 
@@ -108,9 +108,11 @@ export function isWorthWriting(
       const least = limit / (carried.length > 1 ? 4 : 10);
       return pending >= (full ? least / 4 : Math.max(least, sent));
     }
-    // A batch that would leave less than a batch waits for it, so that the verdict is one write.
+    // A batch that would leave less than a batch, or less than two seconds at this pace, waits for
+    // it: the verdict is then one write, and is not refused as the key's second within a second.
     const left = limit - usedHits(level, nowMs) - more;
-    const batch = left < limit / 2 && left >= limit / 4 && nowMs - now.first >= BATCH_AGE_MS;
+    const unhurried = left * (nowMs - now.first) >= VERDICT_MS * (now.n + more);
+    const batch = left < limit / 2 && left >= limit / 4 && unhurried;
     return pending >= limit / 4 && (full || batch);
   });
 }

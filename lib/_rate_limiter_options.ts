@@ -40,7 +40,7 @@ export interface RateLimiterOptions extends RateLimit {
   readonly budget?: Budget;
   /**
    * Admitted hits of a client that are worth a write. By default a quarter of the limit, and then
-   * only once over half of the limit is used and the client has been there for a second.
+   * only between half and three quarters of the limit: what comes after goes with the verdict.
    */
   readonly flushEvery?: number;
   /**

@@ -239,6 +239,23 @@ Deno.test("limit() writes a key at most once a second", async () => {
   assertGreater(watched.writes, 3);
 });
 
+Deno.test("limit() writes nothing for denied hits, at any pace", async () => {
+  for (const stepMs of [0, 1, 7, 20, 33, 100, 333, 1_000, 2_500]) {
+    for (const limit of [1, 2, 5, 10, 60, 100]) {
+      const { clock, make, hit, watched } = setUp({ limit });
+      const limiter = make();
+      let hits = 0;
+      while ((await hit(limiter)).success && hits++ < 200) clock.advance(stepMs);
+      const { writes } = watched;
+      for (let i = 0; i < 20; i++) {
+        clock.advance(1_000);
+        if ((await hit(limiter)).success) break;
+        assertEquals(watched.writes, writes, `limit ${limit}, every ${stepMs} ms`);
+      }
+    }
+  }
+});
+
 Deno.test("limit() makes up for a verdict that had to wait, once", async () => {
   const { clock, make, burst, watched } = setUp({ flushEvery: 5 });
   const limiter = make();
