@@ -10,10 +10,10 @@ const FAMILIES = `\
 gmail mail.google.com com.google.android.gm
 google com.google.android.googlequicksearchbox
 bing com.microsoft.bing
-yahoo com.yahoo.mobile.client.android.search
-duckduckgo duck.com com.duckduckgo.mobile.android ddg
+yahoo
+duckduckgo com.duckduckgo.mobile.android
 yandex ya.ru
-facebook fb.com fb.me fb.watch com.facebook.katana com.facebook.lite com.facebook.orca fb
+facebook fb.com fb.me com.facebook.katana com.facebook.lite com.facebook.orca fb
 instagram ig
 threads threads.net com.instagram.barcelona
 whatsapp wa.me
@@ -22,17 +22,17 @@ linkedin lnkd.in
 reddit redd.it com.reddit.frontpage
 pinterest pin.it
 youtube youtu.be com.google.android.youtube
-tiktok com.zhiliaoapp.musically com.ss.android.ugc.trill
-telegram t.me telegram.me telegram.org org.telegram.messenger org.telegram.messenger.web
-discord discord.gg discordapp.com
+tiktok com.zhiliaoapp.musically
+telegram t.me telegram.org org.telegram.messenger
+discord discordapp.com
 slack
 snapchat
 vk vk.ru com.vkontakte.android
-bluesky bsky.app xyz.blueskyweb.app
-outlook outlook.live.com outlook.office.com outlook.office365.com com.microsoft.office.outlook
+bluesky bsky.app
+outlook outlook.live.com outlook.office.com com.microsoft.office.outlook
 chatgpt chat.openai.com com.openai.chatgpt
-claude claude.ai com.anthropic.claude
-perplexity perplexity.ai ai.perplexity.app.android`;
+claude claude.ai
+perplexity perplexity.ai`;
 
 /** Families with a site in every country. */
 const COUNTRIES = /(?:^|\.)(google|yahoo|yandex|pinterest)\.(?:com|[a-z]{2}|com?\.[a-z]{2})$/;
@@ -55,8 +55,9 @@ export function createFamilies(): Families {
   for (const line of FAMILIES.split("\n")) {
     const names = line.split(" ");
     const key = names[0] ?? "";
-    names.push(`${key}.com`, `com.${key}`, `com.${key}.android`);
-    for (const name of names) table.set(name, key);
+    for (const name of [...names, `${key}.com`, `com.${key}`, `com.${key}.android`]) {
+      table.set(name, key);
+    }
   }
   return {
     app: (name) => table.get(name),

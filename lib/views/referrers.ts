@@ -97,7 +97,7 @@ export function createReferrerKey(options: ReferrerOptions = {}): ReferrerKey {
   const known = new Map<string, string>();
   let knownSite = "";
   return (referrer, url) => {
-    if (referrer === null || referrer === "" || referrer.trim() === "") {
+    if (!referrer?.trim()) {
       return sourceOf(url, named, familyOf);
     }
     const site = originOf(url);

@@ -20,7 +20,6 @@
  * @module
  */
 
-import { OTHER } from "./tally.ts";
 import type { DayCounts, TrafficWarning } from "./types.ts";
 
 export type { Counts, DayCounts, TrafficWarning } from "./types.ts";
@@ -28,16 +27,7 @@ export type { Counts, DayCounts, TrafficWarning } from "./types.ts";
 /** Fewer views than these say nothing. */
 const VIEWS_MIN = 20;
 
-/** A share of views from which on it is a sign. */
-const DIRECT_MIN = 0.9;
-const UNVERIFIED_MIN = 0.8;
-const NOT_FOUND_MIN = 0.5;
-const INTERNAL_MAX = 0.01;
-const DISTINCT_MIN = 0.5;
-const ONE_PAGE_MIN = 0.9;
-/** How many signs have to come together; fewer where there are many views of unknown kinds. */
-const SIGNS_MIN = 3;
-const UNKNOWN_SIGNS_MIN = 2;
+/** With unknown kinds, fewer signs do where there are as many views. */
 const UNKNOWN_VIEWS_MIN = 1000;
 
 /**
@@ -54,40 +44,28 @@ const UNKNOWN_VIEWS_MIN = 1000;
  */
 export function trafficWarning(day: DayCounts): TrafficWarning | null {
   const { total, paths, refs, kinds, skipped } = day;
-  if (!(total >= VIEWS_MIN)) return null;
-  const unverified = kinds.unverified ?? 0;
-  const known = unverified + (kinds.browser ?? 0);
-  const direct = refs.direct ?? 0;
-  const internal = refs.internal ?? 0;
-  const notFound = skipped.notFound ?? 0;
-  const distinct = Object.keys(paths).filter((path) => path !== OTHER).length;
-  const most = Math.max(0, ...Object.values(paths));
+  const { direct = 0, internal = 0 } = refs;
+  const { browser = 0, unverified = 0 } = kinds;
+  const { notFound = 0 } = skipped;
+  const known = browser + unverified;
   const isKnown = known >= total / 2;
-  if (isKnown && unverified < known * UNVERIFIED_MIN) return null;
-  if (direct < total * DIRECT_MIN) return null;
-
+  if (!(total >= VIEWS_MIN && direct >= total * 0.9) || isKnown && unverified < known * 0.8) {
+    return null;
+  }
+  const distinct = Object.keys(paths).length;
+  const most = Math.max(...Object.values(paths));
   const reasons = [`${direct} of ${total} views came without a referrer.`];
-  if (isKnown) {
-    reasons.push(`${unverified} of ${known} views lacked the headers of a browser's navigation.`);
-  }
-  if (internal <= total * INTERNAL_MAX) {
-    reasons.push(`${internal} of ${total} views went on from another page of the site.`);
-  }
-  if (notFound >= (total + notFound) * NOT_FOUND_MIN) {
-    reasons.push(`${notFound} more requests were for pages that do not exist.`);
-  }
-  if (distinct >= total * DISTINCT_MIN) {
-    reasons.push(`${total} views touched ${distinct} different pages, each about once.`);
-  } else if (most >= total * ONE_PAGE_MIN) {
-    reasons.push(`${most} of ${total} views were of one page.`);
-  }
-  const wanted = isKnown || total < UNKNOWN_VIEWS_MIN ? SIGNS_MIN : UNKNOWN_SIGNS_MIN;
-  if (reasons.length < wanted) return null;
+  if (isKnown) reasons.push(`${unverified} of ${known} lacked the headers of a navigation.`);
+  if (internal <= total / 100) reasons.push(`${internal} went on to another page.`);
+  if (notFound >= total) reasons.push(`${notFound} more were for pages that do not exist.`);
+  if (distinct >= total / 2) {
+    reasons.push(`${distinct} different pages were viewed, each about once.`);
+  } else if (most >= total * 0.9) reasons.push(`${most} were of one page.`);
+  if (reasons.length < (isKnown || total < UNKNOWN_VIEWS_MIN ? 3 : 2)) return null;
   return {
     code: "automated",
     message: "This day looks automated: take its total as an upper bound.",
     reasons,
-    innocent:
-      "A link opened from an app, a mailing or a browser that hides what it sends looks the same.",
+    innocent: "Visits from an app, a mailing or a browser that hides what it sends look the same.",
   };
 }
