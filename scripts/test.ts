@@ -8,6 +8,8 @@ import { parseArgs } from "node:util";
 
 /** Gates that may run at the same time. */
 const SIDE_BY_SIDE = 2;
+/** A gate that takes longer hangs. */
+const GATE_MS_MAX = 20 * 60_000;
 
 const HELP = `Run the project's gates, cheap first. Ends with "N passed, N failed".
 
@@ -58,8 +60,11 @@ export function parseArguments(args: string[], seed: number): Arguments | undefi
 }
 
 /** Runs one gate, says how it went, and shows what it printed when it failed. */
-async function runGate(gate: Gate, context: GateContext): Promise<Verdict> {
+async function runGate(gate: Gate, { seed, signal }: GateContext): Promise<Verdict> {
+  console.log(`     ${gate.name.padEnd(10)} ${gate.about} …`);
   const start = performance.now();
+  const timeout = AbortSignal.timeout(GATE_MS_MAX);
+  const context = { seed, signal: AbortSignal.any([signal, timeout]) };
   const verdict = await gate.run(context).catch((error): Verdict => ({
     passed: 0,
     failed: 1,
@@ -71,6 +76,7 @@ async function runGate(gate: Gate, context: GateContext): Promise<Verdict> {
     : `${verdict.passed} passed`;
   const mark = verdict.failed > 0 ? "FAIL" : "ok  ";
   console.log(`${mark} ${gate.name.padEnd(10)} ${counts} (${seconds} s)`);
+  if (timeout.aborted) console.log(`       Stopped after ${GATE_MS_MAX / 60_000} minutes`);
   const shown = verdict.failed > 0 ? verdict.output : verdict.note;
   if (shown) console.log(shown.trim().replaceAll(/^/gm, "       "));
   return verdict;

@@ -103,24 +103,7 @@ Deno.test("deploy uses the namespace that is there, by name or on the deployed W
   assertEquals(changes(stub.requests).includes("POST storage/kv/namespaces"), false);
 });
 
-Deno.test("deploy cut short by a failing API is repaired by running it again", async () => {
-  await using stub = openCloudflare();
-  stub.fault = ({ method, path }) =>
-    method === "PUT" && path.startsWith("workers/scripts/")
-      ? { status: 500, code: 10013, message: "An unknown error has occurred" }
-      : undefined;
-  const broken = await deploy(stub);
-  assertEquals(broken.code, 1, broken.output);
-  assertStringIncludes(broken.output, "Cannot upload the Worker");
-  assertStringIncludes(broken.output, "un the same command again");
-  assertEquals([stub.namespaces.length, stub.scripts.size], [1, 0]);
-  stub.fault = () => undefined;
-  const mended = await deploy(stub);
-  assertEquals(mended.code, 0, mended.output);
-  assertEquals([stub.namespaces.length, stub.scripts.size], [1, 1]);
-});
-
-Deno.test("deploy stopped with Ctrl-C leaves nothing that a second run does not repair", async () => {
+Deno.test("deploy cut short by Ctrl-C, then by a failing API, is repaired by a third run", async () => {
   await using stub = openCloudflare();
   const child = new Deno.Command(Deno.execPath(), {
     args: ["run", "-A", "scripts/deploy.ts", "--url", stub.origin],
@@ -136,10 +119,22 @@ Deno.test("deploy stopped with Ctrl-C leaves nothing that a second run does not 
   const { code, stderr } = await child.output();
   assertEquals(code, 130);
   assertStringIncludes(new TextDecoder().decode(stderr), "Run the same command again");
+  assertEquals([stub.namespaces.length, stub.scripts.size], [1, 0]);
+
+  stub.fault = ({ method, path }) =>
+    method === "PUT" && path.startsWith("workers/scripts/")
+      ? { status: 500, code: 10013, message: "An unknown error has occurred" }
+      : undefined;
+  const broken = await deploy(stub);
+  assertEquals(broken.code, 1, broken.output);
+  assertStringIncludes(broken.output, "Cannot upload the Worker");
+  assertStringIncludes(broken.output, "un the same command again");
+  assertEquals([stub.namespaces.length, stub.scripts.size], [1, 0]);
+
   stub.fault = () => undefined;
-  const again = await deploy(stub);
-  assertEquals(again.code, 0, again.output);
-  assertEquals(stub.namespaces.length, 1);
+  const mended = await deploy(stub);
+  assertEquals(mended.code, 0, mended.output);
+  assertEquals([stub.namespaces.length, stub.scripts.size], [1, 1]);
 });
 
 Deno.test("deploy says what to do about a wrong token, and does not show it", async () => {

@@ -57,6 +57,9 @@ Deno.test("the schema fits a day with a warning, and nothing that is none", () =
 Deno.test("GET /api/openapi.json answers the description, to every origin", async () => {
   const response = await trafficWorker({ TRAFFIC_PRIVATE: "1" }).ask("/api/openapi.json");
   assertEquals(response.headers.get("access-control-allow-origin"), "*");
-  const { openapi, info } = await response.json();
+  const { openapi, info } = await response.json() as {
+    openapi: string;
+    info: { version: string };
+  };
   assertEquals([openapi, info.version], ["3.1.0", "1.0.0"]);
 });

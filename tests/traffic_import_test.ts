@@ -1,6 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { BROWSER, mapCache, SITE, type TrafficWorker, trafficWorker } from "./_traffic_worker.ts";
 import { busyRange } from "./_report_fixtures.ts";
+import type { DayReport, RangeReport } from "../lib/views/types.ts";
 
 const TOKEN = "s3cret";
 
@@ -13,8 +14,8 @@ function send(worker: TrafficWorker, days: readonly unknown[], token = TOKEN): P
 }
 
 async function actions(response: Response): Promise<string[]> {
-  const { days } = await response.json();
-  return days.map(({ action }: { action: string }) => action);
+  const { days } = await response.json() as { days: { action: string }[] };
+  return days.map(({ action }) => action);
 }
 
 const day = {
@@ -31,14 +32,17 @@ Deno.test("POST /api/import keeps the fuller of two days and changes nothing whe
   assertEquals(await actions(await send(worker, [day])), ["keep"]);
   const less = { ...day, total: 1, paths: { "/a": 1 }, refs: { direct: 1 } };
   assertEquals(await actions(await send(worker, [less])), ["keep"]);
-  const report = await (await worker.ask("/api/traffic?date=2026-10-05")).json();
+  const report: DayReport = await (await worker.ask("/api/traffic?date=2026-10-05")).json();
   assertEquals([report.total, report.paths, report.refs], [3, day.paths, day.refs]);
   assertEquals(worker.operations.put, 1);
 });
 
 Deno.test("POST /api/import shows at once", async () => {
   const worker = trafficWorker({ ADMIN_TOKEN: TOKEN }, mapCache());
-  const total = async () => (await (await worker.ask("/api/traffic?days=90")).json()).total;
+  const total = async () => {
+    const report: RangeReport = await (await worker.ask("/api/traffic?days=90")).json();
+    return report.total;
+  };
   assertEquals(await total(), 0);
   await worker.settle();
   await send(worker, [day]);
@@ -61,7 +65,7 @@ Deno.test("POST /api/import leaves alone what is being counted here", async () =
   await worker.settle();
   const today = { ...day, date: "2026-11-30" };
   assertEquals(await actions(await send(worker, [today])), ["keep"]);
-  const report = await (await worker.ask("/api/traffic")).json();
+  const report: DayReport = await (await worker.ask("/api/traffic")).json();
   assertEquals(report.total, 1);
 });
 
@@ -90,7 +94,8 @@ Deno.test("POST /api/import takes nothing that does not add up", async () => {
   ) {
     const response = await send(worker, [day, bad]);
     assertEquals([JSON.stringify(bad), response.status], [JSON.stringify(bad), 400]);
-    assertEquals((await response.json()).error.message.startsWith("Cannot use line 2"), true);
+    const { error } = await response.json() as { error: { message: string } };
+    assertEquals(error.message.startsWith("Cannot use line 2"), true);
   }
   assertEquals((await send(worker, Array(26).fill(day))).status, 400);
   assertEquals(worker.operations.put, 0);

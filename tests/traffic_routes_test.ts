@@ -120,11 +120,11 @@ Deno.test("what is counted shows at once, waiting or stored", async () => {
 Deno.test("a store that fails leaves the last report standing", async () => {
   const worker = trafficWorker();
   await store(worker, busyRange(7).days);
-  const { total } = await (await worker.ask("/api/traffic?days=7")).json();
+  const { total }: RangeReport = await (await worker.ask("/api/traffic?days=7")).json();
   worker.kv.list = () => Promise.reject(new Error("KV list() limit exceeded for the day."));
   worker.now += 3_600_000;
   const answer = await worker.ask("/api/traffic?days=7");
-  assertEquals((await answer.json()).total, total);
+  assertEquals((await answer.json() as RangeReport).total, total);
 });
 
 Deno.test("GET /traffic without a store that answers is a page all the same", async () => {
@@ -141,7 +141,7 @@ Deno.test("GET /api/traffic answers errors that name the accepted form", async (
     const response = await worker.ask(`/api/traffic?${query}`);
     assertEquals([query, response.status], [query, 400]);
     assertMatch(
-      (await response.json()).error.message,
+      (await response.json() as { error: { message: string } }).error.message,
       /expected (an integer from 1 to 90|a day as)/,
     );
   }

@@ -100,8 +100,8 @@ async function pagesOf({ env, url, clock, once, report }: RouteContext) {
   if (now < kept.untilMs || !env.ASSETS) return kept.pages;
   try {
     const response = await env.ASSETS.fetch(new Request(new URL("/search.json", url)));
-    const { pages } = await response.json();
-    kept.pages = pages.filter((page: Page) =>
+    const { pages } = await response.json() as { pages: Page[] };
+    kept.pages = pages.filter((page) =>
       [page.path, page.title, page.text].every((text) => typeof text === "string")
     );
   } catch (error) {
