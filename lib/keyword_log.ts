@@ -312,7 +312,9 @@ export class KeywordLog {
     const { lingerMs } = this.#options;
     if (lingerMs && this.#clock.sleep && now - this.#flushedMs >= this.#flushMs) {
       const work = this.#clock.sleep(lingerMs).then(async () => {
-        if (this.#batches.includes(batch) && batch.busyUntilMs === 0) await this.flush();
+        // A clock that stands still gives nobody time to type on.
+        const waited = this.#clock.now() - now >= lingerMs;
+        if (waited && this.#batches.includes(batch) && batch.busyUntilMs === 0) await this.flush();
       });
       ctx.waitUntil(work.catch(this.#report));
     }

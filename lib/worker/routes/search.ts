@@ -1,6 +1,6 @@
 /**
- * `GET /api/search?q=` and `POST /api/search` (`{ q, session? }`): search the site's pages, and what is
- * searched for is counted. `GET /api/keywords`: the most frequent terms, for whoever has the token.
+ * `GET /api/search?q=&session=` and `POST /api/search` (`{ q, session? }`): search the site's pages, and
+ * what is searched for is counted, keystrokes of one session (or of one address, in memory only) as one. `GET /api/keywords`: the most frequent terms, for whoever has the token.
  *
  * @module
  */
@@ -31,7 +31,10 @@ export const searchRoutes: readonly Route[] = [
   {
     method: "GET",
     path: "/api/search",
-    handle: (context) => search(context, context.url.searchParams.get("q")),
+    handle(context) {
+      const { searchParams } = context.url;
+      return search(context, searchParams.get("q"), searchParams.get("session") ?? undefined);
+    },
   },
   {
     method: "POST",
@@ -55,8 +58,9 @@ async function search(context: RouteContext, query: unknown, session?: unknown):
   }
   const pages = await pagesOf(context);
   const results = find(pages ?? [], normalizeQuery(query).split(" "));
+  const visitor = session ?? context.request.headers.get("cf-connecting-ip");
   logOf(context)?.log(query, context.ctx, {
-    ...(session === undefined ? {} : { session }),
+    ...(visitor ? { session: visitor } : {}),
     ...(pages ? { hits: results.length } : {}),
   });
   return answerJson({ query, count: results.length, results: results.slice(0, RESULTS_MAX) });

@@ -7,7 +7,7 @@ const status = document.querySelector("#status");
 let cursor = null;
 
 function itemOf({ title, text, url, atMs }) {
-  const heading = element("strong", title);
+  const heading = element("strong", title ?? "News");
   const time = element("time", new Date(atMs).toLocaleString());
   time.dateTime = new Date(atMs).toISOString();
   time.className = "quiet";
