@@ -105,7 +105,7 @@ browserTest("the traffic page", {}, async (t, dashboard, browser) => {
 
   await t.step("shows the API's numbers", async () => {
     const { page, problems } = await watchedPage(browser);
-    for (const count of [7, 30, 90]) {
+    for (const count of [7, 90]) {
       await page.goto(`${dashboard.url}/traffic?days=${count}`);
       const { days, total } = await apiOf(dashboard, count);
       const number = async (selector: string) =>
@@ -168,16 +168,7 @@ browserTest("the traffic page", {}, async (t, dashboard, browser) => {
       const viewport = { width, height: 800 };
       const { page, problems } = await watchedPage(browser, { colorScheme, viewport });
       const yesterday = lastDates(2)[0];
-      for (
-        const query of [
-          "?days=1",
-          "?days=7",
-          "?days=90",
-          `?date=${yesterday}`,
-          "?ref=google",
-          "?days=0",
-        ]
-      ) {
+      for (const query of ["", "?days=90", `?date=${yesterday}`, "?ref=google", "?days=0"]) {
         await page.goto(`${dashboard.url}/traffic${query}`);
         const details = page.locator("summary");
         if (await details.count() > 0) await details.click();
@@ -222,23 +213,19 @@ browserTest("a traffic page of hostile values", {}, async (t, dashboard, browser
     await dashboard.put(`traffic:${date}`, texts[i % texts.length] ?? "");
   }
 
-  for (const query of ["", "?days=30", `?date=${lastDates(1)[0]}`]) {
-    await t.step(`runs nothing and keeps its layout at /traffic${query}`, async () => {
-      for (const width of [320, 1200]) {
-        const viewport = { width, height: 800 };
-        const { page, problems } = await watchedPage(browser, { viewport });
-        await page.goto(`${dashboard.url}/traffic${query}`);
-        for (const link of await page.locator("svg a rect").all()) {
-          await link.hover({ force: true });
-        }
-        assertEquals(await overflow(page), 0);
-        assertEquals(await page.locator("main script, main img, main style").count(), 0);
-        assertEquals(await axeViolations(page), []);
-        assertEquals(problems, []);
-        await page.close();
-      }
-    });
-  }
+  await t.step("runs nothing and keeps its layout", async () => {
+    for (const [query, width] of [["?days=30", 320], ["", 1200]] as const) {
+      const viewport = { width, height: 800 };
+      const { page, problems } = await watchedPage(browser, { viewport });
+      await page.goto(`${dashboard.url}/traffic${query}`);
+      await page.locator("svg a rect").last().hover({ force: true });
+      assertEquals(await overflow(page), 0);
+      assertEquals(await page.locator("main script, main img, main style").count(), 0);
+      assertEquals(await axeViolations(page), []);
+      assertEquals(problems, []);
+      await page.close();
+    }
+  });
 
   await t.step("says what could not be read", async () => {
     const { page } = await watchedPage(browser);
@@ -250,11 +237,9 @@ browserTest("a traffic page of hostile values", {}, async (t, dashboard, browser
   await t.step("narrows itself to any name", async () => {
     const { page, problems } = await watchedPage(browser);
     for (const name of HOSTILE) {
-      for (const by of ["path", "ref"]) {
-        await page.goto(`${dashboard.url}/traffic?days=30&${by}=${encodeURIComponent(name)}`);
-        assertEquals(await page.locator("h1").count(), 1);
-        assertEquals(await page.locator("main script, main img").count(), 0);
-      }
+      await page.goto(`${dashboard.url}/traffic?days=30&ref=${encodeURIComponent(name)}`);
+      assertEquals(await page.locator("h1").count(), 1);
+      assertEquals(await page.locator("main script, main img").count(), 0);
     }
     assertEquals(problems, []);
     await page.close();

@@ -48,6 +48,7 @@ ol a:not(:hover){text-decoration:none}
 ol small,td,th{text-align:right}
 .meter{display:block;width:20rem;max-width:100%;height:.5rem;margin:.3rem 0;background:var(--soft)}
 table{width:100%;border-collapse:collapse;overflow-wrap:normal}
+details{overflow:auto}
 td,th{padding:.25rem .5rem .25rem 0;border-bottom:1px solid var(--soft);font-weight:400}
 th:first-child,td:last-child{text-align:left}
 tbody th{white-space:nowrap}
