@@ -15,11 +15,15 @@ export interface Version {
   readonly found: KvFound | undefined;
   /** What was there before, as long as some location may still see it. */
   previous: Version | undefined;
+  /** How many versions there are from here on, at most, and from how many on it pays to prune. */
+  depth: number;
+  pruneAt: number;
 }
 
 const PROPAGATION = 0x51ed270b;
 const LISTING = 0x2545f491;
 const SPARE_TOMBSTONES = 256;
+const PRUNE_FROM = 8;
 
 /** The central store: the versions of every key, and which of them a location sees. */
 export class WorldStore {
@@ -61,8 +65,10 @@ export class WorldStore {
     let previous = this.#heads.get(key);
     if (previous === undefined) this.#names.add(key);
     else if (this.#lagMs === 0) previous = undefined;
-    else this.#prune(previous, nowMs);
-    const version = { id: this.#versions++, writtenMs: nowMs, writer, found, previous };
+    else if (previous.depth >= previous.pruneAt) this.#prune(previous, nowMs);
+    const { depth = 0, pruneAt = PRUNE_FROM } = previous ?? {};
+    const id = this.#versions++;
+    const version = { id, writtenMs: nowMs, writer, found, previous, depth: depth + 1, pruneAt };
     this.#heads.set(key, version);
     if (this.#heads.size > this.#sweepAt) this.#sweep(nowMs);
     return version;
@@ -72,7 +78,6 @@ export class WorldStore {
   read(key: string, reader: number, nowMs: number): Version | undefined {
     const head = this.#heads.get(key);
     if (head === undefined || this.#lagMs === 0) return head;
-    this.#prune(head, nowMs);
     let version: Version | undefined = head;
     while (version !== undefined && this.#readableMs(version, reader) > nowMs) {
       version = version.previous;
@@ -153,11 +158,14 @@ export class WorldStore {
 
   /** Forgets versions that no location can see any more. */
   #prune(head: Version, nowMs: number): void {
+    let depth = 0;
     for (let version: Version | undefined = head; version; version = version.previous) {
+      depth++;
       if (version.writtenMs + this.#lagMs > nowMs) continue;
       version.previous = undefined;
-      return;
     }
+    head.depth = depth;
+    head.pruneAt = PRUNE_FROM + 2 * depth;
   }
 
   /** Drops tombstones that are old, and the oldest when they outnumber the live keys. */
