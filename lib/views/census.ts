@@ -16,6 +16,8 @@ export interface Census {
   readonly dataCentres: number;
   /** Views, on the fullest of the last days. */
   readonly total: number;
+  /** The sum of the square roots of the data centres' views, on the fullest of the last days. */
+  readonly weight: number;
   /** Late writes to expect. */
   readonly finals: number;
 }
@@ -42,8 +44,14 @@ export function censusOf(before: readonly ListedShard[], shards: readonly Listed
   return {
     dataCentres: Math.max(...views.map(({ writers }) => writers)),
     total: Math.max(...views.map(({ total }) => total)),
-    finals: Math.max(views[0]?.used.late ?? 0, views[1] ? finalsAfter(views[1]) : 0),
+    weight: Math.ceil(Math.max(...views.map(({ weight }) => weight))),
+    finals: finalsOf(views[0]?.used.late ?? 0, views[1] ? finalsAfter(views[1]) : 0),
   };
+}
+
+/** What was needed the last time tells more than what the shards' modes foretell. */
+function finalsOf(late: number, foretold: number): number {
+  return Math.ceil(late > 0 ? Math.max(1.1 * late, 0.5 * foretold) : foretold);
 }
 
 /**
@@ -56,8 +64,10 @@ export function censusOf(before: readonly ListedShard[], shards: readonly Listed
 export async function readCensus(kv: Kv, day: string): Promise<Census | undefined> {
   try {
     const value = parseJson(await kv.get(rollUpKey(day))) as { census?: Census } | undefined;
-    const { dataCentres, total, finals }: Partial<Census> = value?.census ?? {};
-    return [dataCentres, total, finals].every((n) => Number.isSafeInteger(n) && Number(n) >= 0)
+    const { dataCentres, total, weight, finals }: Partial<Census> = value?.census ?? {};
+    return [dataCentres, total, weight, finals].every((n) =>
+        Number.isSafeInteger(n) && Number(n) >= 0
+      )
       ? value?.census
       : undefined;
   } catch {

@@ -162,19 +162,25 @@ export class DayKeeper {
   }
 
   async #pull(state: DayState): Promise<void> {
-    const { edgeCache, onError } = this.#context;
+    const { edgeCache } = this.#context;
     if (!edgeCache) return;
+    for (const key of copiesOf(state.day)) {
+      // deno-lint-ignore scrimp/no-await-in-loop -- the second copy is for when the first is gone
+      const theirs = decodeDay(await this.#get(edgeCache, key), state.day);
+      if (!theirs) continue;
+      this.#hits++;
+      mergeDay(state, theirs);
+      return;
+    }
+    if (state.shards.size > 0) this.#misses++;
+  }
+
+  async #get(edgeCache: EdgeCache, key: string): Promise<string | undefined> {
     try {
-      const text = await edgeCache.get(`views:${state.day}`);
-      const theirs = decodeDay(text, state.day);
-      if (theirs) {
-        this.#hits++;
-        mergeDay(state, theirs);
-      } else if (state.shards.size > 0) {
-        this.#misses++;
-      }
+      return await edgeCache.get(key);
     } catch (error) {
-      onError(error);
+      this.#context.onError(error);
+      return undefined;
     }
   }
 
@@ -186,11 +192,16 @@ export class DayKeeper {
   async push(state: DayState): Promise<void> {
     const { edgeCache, onError } = this.#context;
     if (!edgeCache || state.shards.size === 0) return;
-    try {
-      await edgeCache.set(`views:${state.day}`, encodeDay(state), CACHE_TTL_SECONDS);
-    } catch (error) {
-      onError(error);
-    }
+    const text = encodeDay(state);
+    await Promise.all(
+      copiesOf(state.day).map(async (key) => {
+        try {
+          await edgeCache.set(key, text, CACHE_TTL_SECONDS);
+        } catch (error) {
+          onError(error);
+        }
+      }),
+    );
   }
 
   /**
@@ -244,4 +255,9 @@ export class DayKeeper {
 /** Six characters that tell writers apart: one clash in two thousand million. */
 function suffix(random: Random): string {
   return Math.floor(random() * 36 ** 6).toString(36).padStart(6, "0");
+}
+
+/** Where the cache keeps a day: twice, since it may forget either at any time. */
+function copiesOf(day: string): readonly string[] {
+  return [`views:${day}`, `views:${day}:copy`];
 }

@@ -28,16 +28,24 @@ const HOLD_MS = 22_000;
 const VIEWS_PER_VISIT = 2.5;
 /** Views that a write must save when the day's plan is just kept, and how steeply that rises. */
 const PRICE = { views: 0.4, power: 10 } as const;
+/** The chance of nobody coming below which nothing need be written for safety. */
+const NOBODY_SURE = 0.02;
+/** Views for each write of the budget above which every data centre will need a late write. */
+const VIEWS_A_WRITE_MANY = 10;
 /** The share of what is left that goes into freshness instead of safety. */
 const FRESHNESS = 0.2;
 /** Late writes that a data centre needs, by how it was paced when it was last heard of. */
 const FINALS_BY_MODE = [0, 0.7, 1.05] as const;
 /** How much of a day's late writes is expected again the day after, while writes stay scarce. */
 const FINALS_KEPT = 0.95;
+/** Late writes of a busy network for each data centre: some have had to begin a second shard. */
+const FINALS_BUSY = 1.1;
+/** Data centres that a busy network is taken to have until it is known. */
+const DATA_CENTRES_BUSY = 200;
 /** How much of the plan is taken to be used where no listing tells: low enough to go and look. */
-const GUESS = 0.85;
+const GUESS = 0.9;
 /** How long it takes until half of what a listing showed is forgotten, in milliseconds. */
-const FORGET_MS = 2 * 3_600_000;
+const FORGET_MS = 6 * 3_600_000;
 /** Writes of a shard for the day before, at most, unless writes abound. */
 export const LATE_WRITES_MAX = 2;
 /** The article's schedule, followed while listings fail. */
@@ -76,6 +84,8 @@ export interface PaceInput {
 
 /** What pacing says. */
 export interface Pace {
+  /** Whether the network must be looked at before: not where a data centre keeps to its own share. */
+  readonly look: boolean;
   /** From when on a write is in order, in milliseconds; `Infinity` for not today. */
   readonly dueAt: number;
   /** How the shard is paced. */
@@ -153,36 +163,55 @@ export function pace(input: PaceInput): Pace {
   const demand = 0.8 * viewsToCome(input);
   const held = input.countedAt + HOLD_MS;
   if (used < plan && demand <= 1.2 * left) {
-    return { dueAt: demand <= 0.6 * left ? now : held, mode: 0, finals };
+    return { dueAt: demand <= 0.6 * left ? now : held, mode: 0, finals, look: true };
   }
-  const never: Pace = { dueAt: Infinity, mode: 2, finals };
+  const never: Pace = { dueAt: Infinity, mode: 2, finals, look: true };
   if (left < 1) return never;
   if (input.volatile) {
     return pending >= Math.max(1, demand / left) ? { ...never, dueAt: now } : never;
   }
-  const price = PRICE.views * (used / plan) ** PRICE.power;
-  if (pending * chanceOfNobody(input) >= price) return { dueAt: held, mode: 1, finals };
+  const nobody = chanceOfNobody(input);
+  if (nobody > NOBODY_SURE) {
+    const price = PRICE.views * (used / plan) ** PRICE.power;
+    if (pending * nobody >= price) return { dueAt: held, mode: 1, finals, look: true };
+  }
+  return { ...never, ...turn(input, pool, left) };
+}
 
+/** When it is a data centre's turn to freshen its numbers, and whether it knows that by itself. */
+function turn(input: PaceInput, pool: number, left: number): { dueAt: number; look: boolean } {
+  const { now, today, network, census, since, countedAt } = input;
+  const held = countedAt + HOLD_MS;
+  if (census && input.totalBefore > 0) {
+    const own = Math.sqrt(input.totalBefore);
+    const pause = (today.end - today.start) * Math.max(own, census.weight) /
+      (FRESHNESS * pool * own);
+    return { dueAt: Math.max(held, since + pause), look: false };
+  }
   const horizon = Math.max(HORIZON_MIN_MS, today.end - now);
-  const known = Math.max(1, network?.writers ?? 0);
-  const expected = Math.max(input.before?.network.writers ?? 0, input.census?.dataCentres ?? 0);
-  const missing = Math.max(0, expected - known);
   const own = Math.sqrt(Math.max(1, input.total));
-  const weight = Math.max(own, network?.weight ?? 0) * (1 + missing / known);
-  const turn = horizon * weight / (FRESHNESS * left * own);
-  return { ...never, dueAt: Math.max(held, input.since + turn) };
+  const known = Math.max(own, network?.weight ?? 0);
+  // A young day shows few of those that will come.
+  const isBusy = viewsToCome(input) > VIEWS_A_WRITE_MANY * input.writesPerDay;
+  const expected = census?.dataCentres ?? (isBusy ? DATA_CENTRES_BUSY : 0);
+  const missing = Math.max(0, expected - (network?.writers ?? 0));
+  const weight = known * (1 + missing / Math.max(1, network?.writers ?? 0));
+  return { dueAt: Math.max(held, since + horizon * weight / (FRESHNESS * left * own)), look: true };
+}
+
+/** Late writes that a census lets expect. */
+function finalsBy({ total, dataCentres, finals }: Census, writesPerDay: number): number {
+  const isBusy = total > VIEWS_A_WRITE_MANY * writesPerDay;
+  return Math.ceil(Math.max(finals, isBusy ? FINALS_BUSY * dataCentres : 0));
 }
 
 /** What has been used of today's writes, what was planned for it, and what is kept for yesterday. */
 function stand(input: PaceInput): { pool: number; used: number; finals: number } {
   const { now, today, writesPerDay, network, before } = input;
   const late = before && before.network.at >= today.start ? before.network.used : undefined;
-  const finals = Math.max(
-    network?.used.finals ?? 0,
-    late?.finals ?? 0,
-    before && !late ? finalsAfter(before.network) : 0,
-    input.census?.finals ?? 0,
-  );
+  const told = Math.max(network?.used.finals ?? 0, late?.finals ?? 0);
+  const guessed = before && !late ? finalsAfter(before.network) : 0;
+  const finals = input.census ? finalsBy(input.census, writesPerDay) : Math.max(told, guessed);
   const spent = Math.max(network?.used.late ?? 0, late?.late ?? 0);
   const pool = Math.max(1, writesPerDay * (1 - RESERVE) - Math.max(finals, spent));
   const seen = Math.max(network?.used.writes ?? 0, late?.writes ?? 0);
@@ -213,7 +242,8 @@ export function paceFinal(input: PaceInput): { allowed: boolean; scarce: boolean
   const scarce = finals > writesPerDay / 10;
   const views = [network, before?.network].filter((view) => view && view.at >= today.start);
   const most = (of: "writes" | "late") => Math.max(0, ...views.map((view) => view?.used[of] ?? 0));
-  const used = most("writes") + most("late") + (before ? hidden(before.network) : 0);
+  const isFresh = before && input.now - before.network.at < LISTING_LAG_MS;
+  const used = most("writes") + most("late") + (isFresh ? hidden(before.network) : 0);
   return { allowed: used < writesPerDay * (1 - RESERVE / 2), scarce };
 }
 

@@ -29,8 +29,12 @@ const LEASE_MS = 15_000;
 const SPACING_MS = 5_000;
 /** A listing younger than this is not asked for again, in milliseconds. */
 const LISTING_FRESH_MS = 60_000;
+/** How far into a day the day before is written at the soonest where writes are scarce, in milliseconds. */
+const LATE_FROM_MS = 60_000;
 /** What waits this long after a refusal before it is looked at again, in milliseconds. */
-const REFUSED_MS = 10 * 60_000;
+const REFUSED_MS = 4 * 3_600_000;
+/** When a late write that was refused is thought of again, in milliseconds. */
+const LATE_AGAIN_MS = 30 * 60_000;
 /** When a day that had not been rolled up yet is asked for again, in milliseconds. */
 const LESSON_AGAIN_MS = 30 * 60_000;
 /** The first and the longest pause between writes of nothing but skipped requests, in milliseconds. */
@@ -181,14 +185,14 @@ export class ShardWriter {
     const age = state.network ? now - state.network.at : Infinity;
     if (state.day !== today.name) {
       const { allowed, scarce } = paceFinal(input);
-      const look = scarce && age > LISTING_FRESH_MS;
+      const look = scarce && !input.census && age > LISTING_FRESH_MS;
       if (views <= 0 || (late >= LATE_WRITES_MAX && scarce)) return { due: Infinity, look };
-      if (!allowed && !look) return { due: now + REFUSED_MS, look };
+      if (!allowed && !look) return { due: now + LATE_AGAIN_MS, look };
       // Other isolates bring in their last views of the day within a minute.
-      return { due: Math.max(soonest, scarce ? today.start + LISTING_FRESH_MS : now), look };
+      return { due: Math.max(soonest, scarce ? today.start + LATE_FROM_MS : now), look };
     }
-    const look = age > LISTING_FRESH_MS;
-    const { dueAt, mode } = pace(input);
+    const { dueAt, mode, ...paced } = pace(input);
+    const look = paced.look && age > LISTING_FRESH_MS;
     if (views <= 0) {
       // Requests that were not counted ride along; alone they may only use what abounds.
       const pause = Math.min(SKIPPED_MS.most, SKIPPED_MS.first * 2 ** Math.min(10, writes));
