@@ -156,7 +156,7 @@ function chanceOfNobody({ now, today, total, totalBefore }: PaceInput): number {
  * @returns When, and how things stand.
  */
 export function pace(input: PaceInput): Pace {
-  const { now, today, network, pending } = input;
+  const { now, today, pending } = input;
   const { pool, used, finals } = stand(input);
   const plan = planned(pool, today, now);
   const left = Math.max(0, pool - used);

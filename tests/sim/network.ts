@@ -107,7 +107,6 @@ class Network {
   readonly #visits: Visit[];
   /** Views by day and data centre. */
   readonly #made = new Map<string, number>();
-  readonly #dbg = new Map<string, number>();
   #overdue = 0;
   #errors = 0;
 
@@ -157,26 +156,7 @@ class Network {
       onProgress?.(n / days / SAMPLES_A_DAY);
     }
     clock.now();
-    const anatomy: Record<string, [number, number]> = {};
-    for (let n = 0; n < days - 1; n++) {
-      const d = this.#days[n]!.day;
-      const next = this.#days[n + 1]!.day;
-      for (let c = 0; c < this.#pools.length; c++) {
-        const made = this.#dbg.get(`${d}:${coloName(c)}`) ?? 0;
-        const nextMade = this.#dbg.get(`${next}:${coloName(c)}`) ?? 0;
-        const miss = made - this.#storedBy(`${d}:${coloName(c)}`);
-        if (miss > 0) {
-          const k = `${d} made<=${2 ** Math.ceil(Math.log2(made))} next=${
-            nextMade === 0 ? 0 : nextMade < 4 ? "1-3" : "4+"
-          }`;
-          const e = anatomy[k] ??= [0, 0];
-          e[0]++;
-          e[1] += miss;
-        }
-      }
-    }
     return {
-      ...{ anatomy } as any,
       days: this.#days.slice(0, -1),
       isolates: this.#pools.reduce((sum, { born }) => sum + born, 0),
       rejections: this.#sim.rejections.length,
@@ -226,10 +206,6 @@ class Network {
     }
     const { isolate, app } = pool.pick();
     day.made++;
-    {
-      const k = `${day.day}:${coloName(dataCentre)}`;
-      this.#dbg.set(k, (this.#dbg.get(k) ?? 0) + 1);
-    }
     app.view(page);
     this.#sim.touch();
     void isolate;
