@@ -25,7 +25,7 @@ const EXPLAINED: readonly (readonly [operation: string, ring: "1" | "1 and 2", r
     [
       "bytes changed after the call",
       "1",
-      "This workerd sends what the buffer holds when the request is written; the fake copies at the call, as its source says later versions do",
+      "Workerd 1.20260730.1 sends what the buffer holds when it gets to it; the fake copies at the call, as 1.20261117.1 does",
     ],
   ];
 

@@ -267,8 +267,17 @@ Deno.test("KvWorld refuses what it does not simulate, and options out of range",
     { faults: { rate: -0.1 } },
     { listLagMsMax: Infinity },
     { logMax: NaN },
+    { quotas: { read: -1 } },
   ];
   for (const options of bad) assertThrows(() => new KvWorld({ seed: 1, ...options }), RangeError);
+  const odd = "meteor" as "500";
+  assertThrows(
+    () => plainWorld().fail({ fault: odd }),
+    TypeError,
+    'Fault "meteor" is not simulated',
+  );
+  assertThrows(() => plainWorld({ faults: { faults: [odd] } }), TypeError);
+  assertThrows(() => plainWorld({ sameKeyWrites: odd as "either" }), TypeError);
   assertThrows(() => new KvWorld({ seed: 1, now: () => 0 }).advance(1), TypeError);
   assertThrows(() => new KvWorld({ seed: 1 }).advance(-1), RangeError);
 });

@@ -205,6 +205,7 @@ const NO_QUOTAS: KvQuotas = {
 };
 const LATENCY: KvLatency = { hot: [1, 5], cold: [20, 200], write: [20, 300], list: [20, 300] };
 const FAULTS: readonly KvFault[] = ["500", "503", "network"];
+const ALL_FAULTS: readonly string[] = ["500", "503", "429", "network", "quota", "hang"];
 const KNOWN: readonly string[] = [
   ...["seed", "now", "sleep", "staleness", "propagationMsMax", "overstayMsMax", "overstayRate"],
   ...["ownWriteRate", "region", "listLagMsMax", "tombstoneMs", "sameKeyWrites", "quotas"],
@@ -229,6 +230,12 @@ export function settingsOf(options: KvWorldOptions): WorldSettings {
       `Option "sameKeyWrites" must be "either", "throw" or "overwrite": got "${sameKeyWrites}"`,
     );
   }
+  faults.faults?.forEach(checkFault);
+  for (const [name, count] of Object.entries(quotas ?? {})) {
+    if (!(count >= 0)) {
+      throw new RangeError(`Option "quotas.${name}" must be at least 0: got ${count}`);
+    }
+  }
   return {
     seed: options.seed,
     sleep,
@@ -252,6 +259,12 @@ export function settingsOf(options: KvWorldOptions): WorldSettings {
     logMax: atLeastZero("logMax", options.logMax ?? 256),
     valueBytesMax: atLeastZero("valueBytesMax", options.valueBytesMax ?? VALUE_BYTES_MAX),
   };
+}
+
+/** Refuses a failure that is not simulated. */
+export function checkFault(fault: string): void {
+  if (ALL_FAULTS.includes(fault)) return;
+  throw new TypeError(`Fault "${fault}" is not simulated: known are "${ALL_FAULTS.join('", "')}"`);
 }
 
 function atLeastZero(name: string, value: number): number {

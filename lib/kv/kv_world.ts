@@ -9,23 +9,25 @@
  * import { assertEquals } from "@std/assert";
  *
  * const worker = {
- *   async fetch(_request: Request, env: { KV: { get(key: string): Promise<string | null> } }) {
- *     return new Response(await env.KV.get("motto").catch(() => null) ?? "no motto yet");
- *   },
+ *   fetch: async (_request: Request, env: { KV: { get(key: string): Promise<string | null> } }) =>
+ *     new Response(await env.KV.get("motto").catch(() => null) ?? "none"),
  * };
  * const world = new KvWorld({ seed: 1 });
  * const visit = async (colo: string) =>
  *   await (await worker.fetch(new Request("https://a.example/"), { KV: world.location(colo) })).text();
  *
- * assertEquals(await visit("AMS"), "no motto yet");
+ * assertEquals(await visit("AMS"), "none");
  * await world.location("LHR").put("motto", "waste not");
- * assertEquals(await visit("AMS"), "no motto yet");
+ * assertEquals(await visit("AMS"), "none", "Amsterdam has the miss cached");
  * world.advance(120_000);
  * assertEquals(await visit("AMS"), "waste not");
- * world.fail({ fault: "503", operation: "read" });
- * world.advance(120_000);
- * assertEquals(await visit("AMS"), "no motto yet");
+ * world.fail({ fault: "503", location: "AMS" });
+ * assertEquals(await visit("AMS"), "none", "and the page survives an outage");
  * ```
+ *
+ * For time that passes while a Worker waits, and for isolates that die, take a `Simulation` of
+ * `@scrimp/kv/sim` and pass its clock: `new KvWorld({ seed, now: clock.now, sleep: clock.sleep })`. To
+ * test in workerd, with the real binding, see `@scrimp/kv/kv-server`.
  *
  * ## What is simulated
  *
@@ -69,6 +71,7 @@ import {
   type World,
 } from "./_world_location.ts";
 import {
+  checkFault,
   type KvQuotas,
   type KvWorldOptions,
   settingsOf,
@@ -248,8 +251,10 @@ export class KvWorld {
    *
    * @param cue Which operations, how, and how often: the next one by default.
    * @returns A function that cancels what is left of it.
+   * @throws {TypeError} If there is no such failure.
    */
   fail(cue: KvCue): () => void {
+    checkFault(cue.fault);
     const planned = { cue, skip: cue.skip ?? 0, times: cue.times ?? 1 };
     this.#cues.push(planned);
     return () => {
