@@ -179,7 +179,7 @@ Deno.test("GET /badge.svg and /count.js count all, or one page", async () => {
   assertEquals(badge.headers.get("content-type"), "image/svg+xml");
   assertStringIncludes(await badge.text(), `>${number(total)}</text>`);
   const one = await (await worker.ask("/badge.svg?path=/about&days=3")).text();
-  assertStringIncludes(one, `<title>${number(about)} views in 3 days</title>`);
+  assertStringIncludes(one, `aria-label="${number(about)} views"`);
   assertEquals(
     await (await worker.ask("/count.js?path=/about")).text(),
     `document.currentScript.replaceWith("${number(about)}")`,

@@ -24,16 +24,12 @@ export function readQuery(query: URLSearchParams): Asked | undefined {
   const [date, days] = [query.get("date"), query.get("days")];
   if (date !== null && (days !== null || !isDay(date))) {
     return {
-      problem: `Cannot use date "${cut(date)}": expected a day as YYYY-MM-DD, without days`,
+      problem: `Cannot use date "${date}": expected a day as YYYY-MM-DD, without days`,
     };
   }
   if (date !== null) return { date };
   if (days === null) return undefined;
   return /^[1-9]\d?$/.test(days) && Number(days) <= DAYS_MAX ? { days: Number(days) } : {
-    problem: `Cannot use days "${cut(days)}": expected an integer from 1 to ${DAYS_MAX}`,
+    problem: `Cannot use days "${days}": expected an integer from 1 to ${DAYS_MAX}`,
   };
-}
-
-function cut(text: string): string {
-  return text.length > 40 ? `${text.slice(0, 40)}…` : text;
 }

@@ -1,80 +1,65 @@
 /**
  * `GET /badge.svg` and `GET /count.js`: the number of views on a picture or in the page itself.
  *
- * `<script async src="/count.js?path=/about"></script>` is replaced by the number.
+ * `<script async src="/count.js?path=/about"></script>` is replaced by the number. `?path=` narrows it to
+ * one page, `?days=` says of how many days; 30 unless given.
  *
- * Public, or with the admin token where `TRAFFIC_PRIVATE` is set. KV: what reading 30 days costs, at
- * most every 45 seconds.
+ * Public, or with the admin token where `TRAFFIC_PRIVATE` is set. KV: what reading the days costs, at
+ * most once a minute.
  *
  * @module
  */
 
-import { countOf, sumOf } from "../page/model.ts";
-import { formatCount, formatCounted } from "../page/format.ts";
+import { formatCount } from "../page/format.ts";
 import { markup } from "../page/html.ts";
+import { countOf, sumOf } from "../page/model.ts";
 import { errorResponse, type Route, type RouteContext } from "../route.ts";
-import { checkAccess } from "./_access.ts";
-import { answerText } from "./_answer.ts";
+import { answerData } from "./_answer.ts";
 import { readQuery } from "./_query.ts";
 import { shareRange } from "./_reports.ts";
 
 /** The routes of this file. */
 export const badgeRoutes: readonly Route[] = [
-  { method: "GET", path: "/badge.svg", handle: handleBadge },
-  { method: "GET", path: "/count.js", handle: handleCount },
+  {
+    method: "GET",
+    path: "/badge.svg",
+    handle: (context) => answer(context, "image/svg+xml", renderBadge),
+  },
+  {
+    method: "GET",
+    path: "/count.js",
+    handle: (context) =>
+      answer(
+        context,
+        "text/javascript",
+        (count) => `document.currentScript.replaceWith("${count}")`,
+      ),
+  },
 ];
 
-/** Width of the badge's left part and of a digit, and the room around the number, in pixels. */
-const LEFT_PX = 45;
-const CHARACTER_PX = 7;
-const ROOM_PX = 12;
-
-function handleBadge(context: RouteContext): Promise<Response> {
-  return answer(context, "image/svg+xml", renderBadge);
-}
-
-function handleCount(context: RouteContext): Promise<Response> {
-  return answer(
-    context,
-    "text/javascript; charset=utf-8",
-    (count) => `document.currentScript.replaceWith("${formatCount(count)}")`,
-  );
-}
-
-async function answer(
+function answer(
   context: RouteContext,
   type: string,
-  write: (count: number, days: number) => string,
+  write: (count: string) => string,
 ): Promise<Response> {
-  const access = await checkAccess(context);
-  if (access.refusal) return access.refusal;
-  const query = context.url.searchParams;
-  const asked = readQuery(query) ?? { days: 30 };
-  if (!("days" in asked)) return errorResponse(400, "badQuery", "Expected days=1 to 90");
-  const path = query.get("path");
-  const { report } = await shareRange(context, asked.days);
-  const count = path === null
-    ? report.total
-    : sumOf(report.days, (day) => countOf(day.paths, path));
-  return answerText(context, write(count, asked.days), {
-    "content-type": type,
-    "cache-control": access.private ? "private, no-cache" : "public, max-age=60",
-    "cross-origin-resource-policy": "cross-origin",
-    "x-robots-tag": "noindex",
-  });
+  return answerData(context, type, async () => {
+    const query = context.url.searchParams;
+    const asked = readQuery(query) ?? { days: 30 };
+    if (!("days" in asked)) return errorResponse(400, "badQuery", "Expected days=1 to 90");
+    const path = query.get("path");
+    const { report } = await shareRange(context, asked.days);
+    return write(formatCount(
+      path === null ? report.total : sumOf(report.days, (day) => countOf(day.paths, path)),
+    ));
+  }, { "cross-origin-resource-policy": "cross-origin" });
 }
 
-function renderBadge(count: number, days: number): string {
-  const value = formatCount(count);
-  const right = Math.round(value.length * CHARACTER_PX) + ROOM_PX;
-  const title = `${formatCounted(count, "view")} in ${formatCounted(days, "day")}`;
+/** A badge in the manner of shields.io: the word at the left, the number at the right. */
+function renderBadge(count: string): string {
+  const width = count.length * 7 + 10;
   return markup`<svg xmlns="http://www.w3.org/2000/svg" width="${
-    LEFT_PX + right
-  }" height="20" role="img" aria-label="${title}"><title>${title}</title><rect width="100%" height="20" rx="3" fill="#3c4540"/><path fill="#0c6b58" d="M${LEFT_PX} 0h${
-    right - 3
-  }a3 3 0 0 1 3 3v14a3 3 0 0 1-3 3h-${
-    right - 3
-  }z"/><g fill="#fff" font-family="Verdana,sans-serif" font-size="11"><text x="7" y="14">views</text><text x="${
-    LEFT_PX + 6
-  }" y="14" textLength="${right - ROOM_PX}">${value}</text></g></svg>`.text;
+    45 + width
+  }" height="20" role="img" aria-label="${count} views"><path fill="#3c4540" d="M0 0h45v20H0z"/><path fill="#0c6b58" d="M45 0h${width}v20H45z"/><g fill="#fff" font-family="Verdana,sans-serif" font-size="11"><text x="7" y="14">views</text><text x="50" y="14" textLength="${
+    width - 10
+  }">${count}</text></g></svg>`.text;
 }

@@ -17,7 +17,6 @@ import { DAYS_MAX } from "../../views/report.ts";
 import { addDays, isDay } from "../../views/day.ts";
 import { rollUpKey } from "../../views/census.ts";
 import { ROLL_UP_TTL_SECONDS } from "../../views/roll_up.ts";
-import { SHARD_TTL_SECONDS } from "../../views/shard.ts";
 import {
   capTally,
   type CountMap,
@@ -33,31 +32,33 @@ import { forgetReports } from "./_reports.ts";
 
 /** Days a request may carry, so that its KV operations fit into one invocation. */
 const DAYS_AT_ONCE_MAX = 25;
-/** As many keys of 48 characters as a day may have, and as much again. */
-const LINE_CHARACTERS_MAX = 10_000;
-
 /** The routes of this file. */
 export const importRoutes: readonly Route[] = [
   { method: "POST", path: "/api/import", handle: handleImport },
 ];
 
 async function handleImport(context: RouteContext): Promise<Response> {
-  const { refusal } = await checkAccess(context, "token");
-  if (refusal) return refusal;
-  const { kv } = context;
+  const access = await checkAccess(context, "token");
+  if (access instanceof Response) return access;
+  const { kv, request, reports } = context;
   if (!kv) return errorResponse(503, "noStore", "No KV namespace is bound");
-  const lines = (await context.request.text()).split("\n").filter((line) => line.trim());
-  const today = new Date(context.clock.now()).toISOString().slice(0, 10);
-  const given = lines.slice(0, DAYS_AT_ONCE_MAX).map((line) => readLine(line, today));
-  const bad = given.indexOf(undefined);
-  if (bad >= 0 || lines.length > DAYS_AT_ONCE_MAX) {
-    const wanted = `at most ${DAYS_AT_ONCE_MAX} days of the last ${DAYS_MAX} whose sums are right`;
-    return errorResponse(400, "badLine", `Cannot use line ${bad + 1}: expected ${wanted}`);
+  const given = (await request.text()).trim().split("\n").map((line) =>
+    readLine(line, reports.today())
+  );
+  const bad = given.slice(0, DAYS_AT_ONCE_MAX).findIndex((day) => !day);
+  if (bad >= 0 || given.length > DAYS_AT_ONCE_MAX) {
+    return errorResponse(
+      400,
+      "badLine",
+      `Cannot use line ${
+        bad + 1
+      }: expected at most ${DAYS_AT_ONCE_MAX} days of the last ${DAYS_MAX} whose sums are right`,
+    );
   }
   const days = [];
   for (const day of given) {
     // deno-lint-ignore scrimp/no-await-in-loop -- in order, so that a failure leaves the first ones done
-    if (day) days.push({ date: day.date, action: await importDay(context, kv, day, today) });
+    if (day) days.push({ date: day.date, action: await importDay(context, kv, day) });
   }
   await forgetReports(context);
   return Response.json({ days });
@@ -69,7 +70,7 @@ interface GivenDay {
 }
 
 function readLine(line: string, today: string): GivenDay | undefined {
-  const value = parseJson(line.slice(0, LINE_CHARACTERS_MAX));
+  const value = parseJson(line);
   const tally = parseTally(value);
   const { date } = Object(value) as { date: unknown };
   return tally && typeof date === "string" && isDay(date) && date <= addDays(today, 1) &&
@@ -87,12 +88,9 @@ async function importDay(
   { budget, reports }: RouteContext,
   kv: Kv,
   { date, tally }: GivenDay,
-  today: string,
 ): Promise<"write" | "keep"> {
-  const isRecent = date >= addDays(today, -SHARD_TTL_SECONDS / 86_400);
-  if (isRecent && (await reports.day(date)).freshness.shards > 0) return "keep";
-  const stored = parseTally(parseJson(await kv.get(rollUpKey(date))));
-  if (stored && tally.total <= stored.total) return "keep";
+  const { total, freshness } = await reports.day(date);
+  if (freshness.shards > 0 || tally.total <= total) return "keep";
   const value = JSON.stringify({ v: 1, date, ...countsOf(capTally(tally)) });
   await kv.put(rollUpKey(date), value, { expirationTtl: ROLL_UP_TTL_SECONDS });
   budget.note("import", "write");

@@ -15,7 +15,8 @@ import { REFRESH_SCRIPT } from "../page/script.ts";
 import { STYLE } from "../page/style.ts";
 import { errorResponse, type Route, type RouteContext } from "../route.ts";
 import { checkAccess, isPrivate, sessionCookie, trySecret } from "./_access.ts";
-import { answerText, hashText } from "./_answer.ts";
+import { answerText } from "./_answer.ts";
+import { hashText } from "./_bytes.ts";
 import { readQuery } from "./_query.ts";
 import { RECENT_DAYS, shareRange } from "./_reports.ts";
 
@@ -35,7 +36,7 @@ export const trafficRoutes: readonly Route[] = [
 
 async function handlePage(context: RouteContext): Promise<Response> {
   const access = await checkAccess(context);
-  if (access.refusal) return access.refusal.status === 401 ? loginPage(context) : access.refusal;
+  if (access instanceof Response) return access.status === 401 ? loginPage(context) : access;
   const query = context.url.searchParams;
   const asked = readQuery(query) ?? { days: DAYS_DEFAULT };
   if ("problem" in asked) return problemPage(context, 400, asked.problem);
@@ -51,7 +52,7 @@ async function handlePage(context: RouteContext): Promise<Response> {
     filter: readFilter(query),
     site: context.url.host,
     writesMax: context.budget.status().purposes.views?.share ?? 0,
-    signedIn: access.signedIn === true,
+    signedIn: access.signedIn,
   });
   return answerPage(context, page);
 }
@@ -103,7 +104,6 @@ async function answerPage(
     "content-security-policy":
       `default-src 'none'; style-src 'sha256-${style}'; script-src 'sha256-${script}'; connect-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
     "referrer-policy": "same-origin",
-    "x-robots-tag": "noindex, nofollow",
   }, status);
 }
 
