@@ -143,7 +143,7 @@ async function upload(prepared: Prepared, wrangler: Wrangler): Promise<string[]>
   if (missing.length > 0) {
     throw new DeployError(
       `Not set yet: ${missing.map((name) => `the secret ${name}`).join(", ")}`,
-      `Set it: deno run -A npm:wrangler secret put ${missing[0]} --name ${plan.name}`,
+      `Set it: deno task wrangler secret put ${missing[0]} --name ${plan.name}`,
     );
   }
   const ids = new Map<string, string>();
@@ -175,7 +175,7 @@ async function check(origin: string | undefined): Promise<void> {
   if (problem !== undefined) {
     throw new DeployError(
       `The Worker is deployed, but ${problem}`,
-      "A new address takes some minutes to be known; open it then. To go back: deno run -A npm:wrangler rollback",
+      "A new address takes some minutes to be known; open it then. To go back: deno task wrangler rollback",
     );
   }
   say("Works", `${origin} serves pages and reports`);

@@ -1,6 +1,8 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { parseConfig, parseVars } from "../scripts/_config.ts";
 import { localWorker } from "../scripts/_local_worker.ts";
+import { makePlan, problemsOf } from "../scripts/deploy/plan.ts";
+import ours from "../wrangler.toml" with { type: "text" };
 
 const MINIMAL = `name = "a"\nmain = "dist/worker.js"\ncompatibility_date = "2026-07-01"\n`;
 const OPTIONS = { code: "export default {}", port: 0, stateFolder: "/nowhere" };
@@ -89,4 +91,14 @@ Deno.test("localWorker() sends pages to the Worker and the rest to the assets", 
     has_user_worker: true,
     invoke_user_worker_ahead_of_assets: false,
   });
+});
+
+Deno.test("wrangler.toml is all right as it is, and with everything switched on", () => {
+  const all = ours.replaceAll(/^# (?=\[|\w+ = )/gm, "");
+  for (const text of [ours, all]) {
+    assertEquals(problemsOf(makePlan(parseConfig(text)), [], "2026-07-01"), []);
+  }
+  const { vars = {}, d1_databases, ratelimits, secrets } = parseConfig(all);
+  assertEquals([d1_databases?.length, ratelimits?.length, secrets?.required?.length], [1, 1, 1]);
+  assertEquals(Object.values(vars).every((value) => typeof value === "string"), true);
 });

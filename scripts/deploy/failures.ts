@@ -17,7 +17,7 @@ export class DeployError extends Error {
 }
 
 const LOG_IN =
-  'Set CLOUDFLARE_API_TOKEN (made from the template "Edit Cloudflare Workers"), or log in: deno run -A npm:wrangler login';
+  'Set CLOUDFLARE_API_TOKEN (made from the template "Edit Cloudflare Workers"), or log in: deno task wrangler login';
 const AGAIN = "Run the same command again: it goes on with what is there";
 
 /** What wrangler prints, and what to do about it; the first that fits. */
