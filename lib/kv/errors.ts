@@ -34,7 +34,19 @@ import { msUntilReset, SAME_KEY_WRITE_INTERVAL_MS } from "./limits.ts";
  */
 export type KvErrorKind = "limit" | "quota" | "rate" | "transient" | "invocation" | "unknown";
 
-/** A rule of KV would be broken, so the operation can never succeed as it is. */
+/**
+ * A rule of KV would be broken, so the operation can never succeed as it is.
+ *
+ * @example By how much
+ * ```ts
+ * import { KvLimitError } from "@scrimp/kv/errors";
+ * import { joinKey } from "@scrimp/kv/keys";
+ * import { assertEquals, assertThrows } from "@std/assert";
+ *
+ * const error = assertThrows(() => joinKey(["x".repeat(600)]), KvLimitError);
+ * assertEquals([error.actual, error.limit], [600, 512]);
+ * ```
+ */
 export class KvLimitError extends Error {
   /** The error's name. */
   override readonly name = "KvLimitError";
@@ -54,7 +66,18 @@ export class KvLimitError extends Error {
   }
 }
 
-/** The allowance of the day, of the second or of the invocation is spent. */
+/**
+ * The allowance of the day, of the second or of the invocation is spent.
+ *
+ * @example Until when
+ * ```ts
+ * import { KvQuotaError } from "@scrimp/kv/errors";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const error = new KvQuotaError("Writes are spent", { operation: "write", retryAfterMs: 60_000 });
+ * assertEquals(error.retryAfterMs, 60_000);
+ * ```
+ */
 export class KvQuotaError extends Error {
   /** The error's name. */
   override readonly name = "KvQuotaError";
@@ -74,7 +97,20 @@ export class KvQuotaError extends Error {
   }
 }
 
-/** The store failed, or could not be reached; the operation may nevertheless have taken place. */
+/**
+ * The store failed, or could not be reached; the operation may nevertheless have taken place.
+ *
+ * @example The original is the cause
+ * ```ts
+ * import { KvUnavailableError, toKvError } from "@scrimp/kv/errors";
+ * import { assertEquals, assertInstanceOf } from "@std/assert";
+ *
+ * const lost = new Error("Network connection lost.");
+ * const error = toKvError(lost, "read", 0);
+ * assertInstanceOf(error, KvUnavailableError);
+ * assertEquals(error.cause, lost);
+ * ```
+ */
 export class KvUnavailableError extends Error {
   /** The error's name. */
   override readonly name = "KvUnavailableError";

@@ -144,7 +144,7 @@ class MemoryStore implements KvBackend {
     this.operations.list++;
     const count = checkList(prefix, limit);
     const after = cursor ? decodeCursor(cursor) : undefined;
-    this.#sweep(this.#now());
+    const now = this.#now();
     const names = this.#names.all((name) => this.#entries.has(name));
     let at = lowerBound(names, prefix);
     if (after !== undefined && compareNames(after, prefix) >= 0) {
@@ -152,15 +152,16 @@ class MemoryStore implements KvBackend {
       if (names[at] === after) at++;
     }
     const keys = [];
-    for (; at < names.length && keys.length < count; at++) {
+    for (; names[at]?.startsWith(prefix); at++) {
       const name = names[at] ?? "";
-      if (!name.startsWith(prefix)) break;
-      const { expiration, metadata } = this.#entries.get(name) ?? {};
-      keys.push({ name, expiration, metadata });
+      const entry = this.#live(name, now);
+      if (entry === null) continue;
+      if (keys.length === count) {
+        return { keys, complete: false, cursor: encodeCursor(keys.at(-1)?.name ?? "") };
+      }
+      keys.push({ name, expiration: entry.expiration, metadata: entry.metadata });
     }
-    const complete = !names[at]?.startsWith(prefix);
-    const last = keys.at(-1)?.name ?? "";
-    return complete ? { keys, complete } : { keys, complete, cursor: encodeCursor(last) };
+    return { keys, complete: true };
   }
 
   #live(key: string, now: number): KvFound | null {
