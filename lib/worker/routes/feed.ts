@@ -43,8 +43,8 @@ async function show(context: RouteContext): Promise<Response> {
 }
 
 async function post(context: RouteContext): Promise<Response> {
-  const { refusal } = await checkAccess(context, "token");
-  if (refusal) return refusal;
+  const access = await checkAccess(context, "token");
+  if (access instanceof Response) return access;
   const feed = feedOf(context);
   if (feed instanceof Response) return feed;
   const body = await readBody(context.request);

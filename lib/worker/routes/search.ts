@@ -67,8 +67,8 @@ async function search(context: RouteContext, query: unknown, session?: unknown):
 }
 
 async function keywords(context: RouteContext): Promise<Response> {
-  const { refusal } = await checkAccess(context, "token");
-  if (refusal) return refusal;
+  const access = await checkAccess(context, "token");
+  if (access instanceof Response) return access;
   const log = logOf(context);
   if (!log) return errorResponse(503, "noStore", "No KV namespace is bound");
   const { searchParams } = context.url;
