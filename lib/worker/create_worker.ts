@@ -28,6 +28,7 @@ import type { WaitUntil } from "../wait_until.ts";
 import type { Env } from "./env.ts";
 import { emptyStore } from "./empty_store.ts";
 import { type Isolate, type IsolateParts, makeIsolate } from "./isolate.ts";
+import { limitPost } from "./post_limit.ts";
 import { errorResponse, type Reports, type Route, type RouteContext } from "./route.ts";
 import { matchRoute } from "./router.ts";
 import { routes as ownRoutes } from "./routes.ts";
@@ -149,7 +150,7 @@ function after(isolate: Isolate, ctx: WaitUntil, work: () => Promise<unknown>): 
 
 async function handle(route: Route, context: RouteContext): Promise<Response> {
   try {
-    return await route.handle(context);
+    return await limitPost(context) ?? await route.handle(context);
   } catch (error) {
     context.report(error);
     return errorResponse(
