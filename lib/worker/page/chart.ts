@@ -74,14 +74,12 @@ function kindOf(day: DayReport): string {
   return day.partial ? "p" : day.warning ? "w" : "b";
 }
 
-/** A mark on a day with unreadable values, and a name on at most eight days, the last among them. */
-function label(day: DayReport, left: number, width: number, x: string): Html {
+/** A name on at most eight days, the last among them. */
+function label(day: DayReport, left: number, width: number, x: string): Html | false {
   const every = width > 8 ? Math.ceil(width / 5) : 1;
   const name = formatDay(day.date);
-  return markup`${day.damaged > 0 && markup`<text x="${x}" y="3%" class="m">!</text>`}${
-    left % every === 0 &&
-    markup`<text x="${x}" y="99%">${every > 1 ? name.slice(4) : name.slice(0, 3)}</text>`
-  }`;
+  return left % every === 0 &&
+    markup`<text x="${x}" y="99%">${every > 1 ? name.slice(4) : name.slice(0, 3)}</text>`;
 }
 
 function legend(days: readonly DayReport[], before: number): Html {
@@ -89,8 +87,5 @@ function legend(days: readonly DayReport[], before: number): Html {
     markup`<li><svg viewBox="0 0 9 9"><path class="${kind}" d="${path}"/></svg>${text}</li>`;
   return markup`<ul class="legend">${days.at(-1)?.partial && entry("p", "Today so far")}${
     days.some((day) => kindOf(day) === "w") && entry("w", "Looks automated")
-  }${before > 0 && entry("d", `${before} days before`, "M-5 5h14")}${
-    days.some((day) => day.damaged > 0) &&
-    markup`<li><b class="m">!</b> Unreadable values left out</li>`
-  }</ul>`;
+  }${before > 0 && entry("d", `${before} days before`, "M-5 5h14")}</ul>`;
 }
