@@ -58,12 +58,15 @@ Deno.test({
         return performance.now() - start;
       };
       for (let i = 0; i < 5; i++) await time(10);
-      // Others may be using the machine: the best of some runs is what the work takes.
-      const runs: number[] = [];
-      for (let i = 0; i < 25; i++) runs.push((await time(3) - await time(0)) / 3);
-      const best = Math.min(...runs);
-      console.log(`page of 90 full days: ${best.toFixed(2)} ms`);
-      assertLess(best, 10);
+      // Others may be using the machine: the best of many runs is what the work takes.
+      const best = async (rounds: number) => {
+        let least = Infinity;
+        for (let i = 0; i < 25; i++) least = Math.min(least, await time(rounds));
+        return least;
+      };
+      const each = (await best(4) - await best(0)) / 4;
+      console.log(`page of 90 full days: ${each.toFixed(2)} ms`);
+      assertLess(each, 10);
     } finally {
       await miniflare.dispose();
     }
