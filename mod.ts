@@ -1,5 +1,26 @@
 /**
- * Real work on Cloudflare Workers KV within its free daily allowance.
+ * Real work on Cloudflare Workers KV within its free daily allowance: page views, rate limits,
+ * conversations, feeds and keyword logs from one namespace, and fakes as nasty as the real KV to test
+ * them on. Each module has a sub-path of its own, for example `@scrimp/kv/page-views`; import that where
+ * the bundle's size counts.
+ *
+ * @example Counting a view, and seeing it stored
+ * ```ts
+ * import { MemoryKv, PageViews } from "@scrimp/kv";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const clock = { now: () => 0, sleep: () => Promise.resolve() };
+ * const kv = new MemoryKv({ now: clock.now });
+ * const views = new PageViews(kv, { clock, edgeCache: null });
+ *
+ * const request = new Request("https://example.com/about", { headers: { "user-agent": "Firefox" } });
+ * const response = new Response("<h1>About</h1>", { headers: { "content-type": "text/html" } });
+ * views.record(request, response);
+ * await views.flush();
+ *
+ * const { keys } = await kv.list({ prefix: "views:1970-01-01:" });
+ * assertEquals(keys.length, 1);
+ * ```
  *
  * @module
  */
