@@ -23,22 +23,20 @@
  * @module
  */
 
+import {
+  claimKey,
+  type ClaimResult,
+  type ClaimTable,
+  type D1Like,
+  nameOwner,
+  type OnceResult,
+  queryField,
+  releaseKey,
+  runOnce,
+} from "./claim_table.ts";
 import { type Clock, type Random, systemClock, systemRandom } from "./clock.ts";
 
-/** What claims need of a SQL database. A Cloudflare `D1Database` is one as it is. */
-export interface D1Like {
-  /** Prepares a statement. */
-  prepare(sql: string): D1Statement;
-}
-
-/** A prepared statement. */
-export interface D1Statement {
-  /** Binds the values of `?1`, `?2` and so on. */
-  bind(...values: (string | number)[]): {
-    /** Runs it; the first row, or `null`. */
-    first(): Promise<unknown>;
-  };
-}
+export type { ClaimResult, D1Like, D1Statement, OnceResult } from "./claim_table.ts";
 
 /** Options of {@linkcode Claims}. */
 export interface ClaimsOptions {
@@ -66,22 +64,7 @@ export interface ClaimsOptions {
   readonly random?: Random;
 }
 
-/** The answer to a claim. */
-export interface ClaimResult {
-  /** Whether the one who asked holds the claim. */
-  readonly claimed: boolean;
-  /** Who holds it. */
-  readonly owner: string;
-}
-
-/** The answer of {@linkcode Claims.once}. */
-export type OnceResult<T> =
-  | { readonly ran: true; readonly value: T }
-  | { readonly ran: false };
-
 const KEY_CHARS_MAX = 1024;
-const TRIES_MAX = 3;
-const NEVER_MS = Number.MAX_SAFE_INTEGER;
 
 /**
  * Claims on keys, each held by one owner at a time: D1 is one database, so this is exact.
@@ -91,11 +74,7 @@ const NEVER_MS = Number.MAX_SAFE_INTEGER;
  * makes it and is repeated. What D1 throws comes out as it is: decide there whether to go on.
  */
 export class Claims {
-  readonly #db: D1Like;
-  readonly #table: string;
-  readonly #ttlSeconds: number;
-  readonly #leaseSeconds: number;
-  readonly #clock: Pick<Clock, "now">;
+  readonly #at: ClaimTable;
   readonly #random: Random;
 
   /**
@@ -113,11 +92,7 @@ export class Claims {
     }
     checkSeconds("ttlSeconds", ttlSeconds);
     checkSeconds("leaseSeconds", leaseSeconds);
-    this.#db = db;
-    this.#table = table;
-    this.#ttlSeconds = ttlSeconds;
-    this.#leaseSeconds = leaseSeconds;
-    this.#clock = options.clock ?? systemClock;
+    this.#at = { db, table, clock: options.clock ?? systemClock, ttlSeconds, leaseSeconds };
     this.#random = options.random ?? systemRandom;
   }
 
@@ -132,7 +107,9 @@ export class Claims {
    * @throws {RangeError} If key or owner is too long.
    */
   async claim(key: string, owner: string): Promise<ClaimResult> {
-    return await this.#claim(key, owner, this.#ttlSeconds);
+    checkText("key", key);
+    checkText("owner", owner);
+    return await claimKey(this.#at, key, owner, this.#at.ttlSeconds);
   }
 
   /**
@@ -147,11 +124,7 @@ export class Claims {
   async release(key: string, owner: string): Promise<boolean> {
     checkText("key", key);
     checkText("owner", owner);
-    const row = await this.#first(
-      `DELETE FROM ${this.#table} WHERE key = ?1 AND owner = ?2 RETURNING expires_ms > ?3 AS held`,
-      [key, owner, this.#clock.now()],
-    );
-    return field(row, "held") === 1;
+    return await releaseKey(this.#at, key, owner);
   }
 
   /**
@@ -168,18 +141,8 @@ export class Claims {
    * @throws {RangeError} If the key is too long.
    */
   async once<T>(key: string, run: () => T | Promise<T>): Promise<OnceResult<T>> {
-    const owner = [this.#random(), this.#random()].map((n) => n.toString(36).slice(2)).join("");
-    const { claimed } = await this.#claim(key, `once-${owner}`, this.#leaseSeconds);
-    if (!claimed) return { ran: false };
-    let value: T;
-    try {
-      value = await run();
-    } catch (error) {
-      await this.release(key, `once-${owner}`).catch(() => false);
-      throw error;
-    }
-    await this.claim(key, `once-${owner}`);
-    return { ran: true, value };
+    checkText("key", key);
+    return await runOnce(this.#at, key, nameOwner(this.#random), run);
   }
 
   /**
@@ -193,50 +156,13 @@ export class Claims {
     if (!Number.isSafeInteger(limit) || limit < 1) {
       throw new RangeError(`Limit must be a whole number of at least 1: got ${String(limit)}`);
     }
-    const table = this.#table;
-    const lapsed = `SELECT key FROM ${table} WHERE expires_ms <= ?1 LIMIT ?2`;
-    const now = this.#clock.now();
-    const count = field(
-      await this.#first(`SELECT COUNT(*) AS n FROM (${lapsed})`, [now, limit]),
-      "n",
-    );
+    const at = this.#at;
+    const lapsed = `SELECT key FROM ${at.table} WHERE expires_ms <= ?1 LIMIT ?2`;
+    const now = at.clock.now();
+    const count = await queryField(at, "n", `SELECT COUNT(*) AS n FROM (${lapsed})`, [now, limit]);
     if (count === 0) return 0;
-    await this.#first(`DELETE FROM ${table} WHERE key IN (${lapsed})`, [now, limit]);
+    await queryField(at, "n", `DELETE FROM ${at.table} WHERE key IN (${lapsed})`, [now, limit]);
     return Number(count);
-  }
-
-  async #claim(key: string, owner: string, seconds: number): Promise<ClaimResult> {
-    checkText("key", key);
-    checkText("owner", owner);
-    const table = this.#table;
-    const now = this.#clock.now();
-    const expires = Math.min(Math.ceil(now + seconds * 1000), NEVER_MS);
-    const insert = `INSERT INTO ${table} (key, owner, expires_ms) VALUES (?1, ?2, ?3)
-      ON CONFLICT (key) DO UPDATE SET owner = excluded.owner, expires_ms = excluded.expires_ms
-      WHERE ${table}.expires_ms <= ?4 OR ${table}.owner = excluded.owner RETURNING owner`;
-    const select = `SELECT owner FROM ${table} WHERE key = ?1`;
-    // Asked again if the claim was given up between the two queries.
-    for (let tries = 0; tries < TRIES_MAX; tries++) {
-      // deno-lint-ignore scrimp/no-await-in-loop
-      const won = await this.#first(insert, [key, owner, expires, now]);
-      if (field(won, "owner") === owner) return { claimed: true, owner };
-      // deno-lint-ignore scrimp/no-await-in-loop
-      const holder = field(await this.#first(select, [key]), "owner");
-      if (typeof holder === "string") return { claimed: false, owner: holder };
-    }
-    throw new Error(`Claim on "${key}" changed hands ${TRIES_MAX} times while it was asked for`);
-  }
-
-  async #first(sql: string, values: (string | number)[]): Promise<unknown> {
-    try {
-      return await this.#db.prepare(sql).bind(...values).first();
-    } catch (error) {
-      if (!/no such table/i.test(String(error))) throw error;
-    }
-    const columns = "key TEXT PRIMARY KEY, owner TEXT NOT NULL, expires_ms INTEGER NOT NULL";
-    const create = `CREATE TABLE IF NOT EXISTS ${this.#table} (${columns}) WITHOUT ROWID`;
-    await this.#db.prepare(create).bind().first();
-    return await this.#db.prepare(sql).bind(...values).first();
   }
 }
 
@@ -254,10 +180,4 @@ function checkText(name: string, value: string): void {
       `Claim's ${name} must be at most ${KEY_CHARS_MAX} characters: got ${value.length}`,
     );
   }
-}
-
-function field(row: unknown, name: string): unknown {
-  return typeof row === "object" && row !== null
-    ? (row as Record<string, unknown>)[name]
-    : undefined;
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { Claims, type D1Like } from "../../claims.ts";
+import { type D1Like, nameOwner, runOnce } from "../../claim_table.ts";
 import { classifyKvError } from "../../kv/errors.ts";
 import { buildKey } from "../../kv/keys.ts";
 import type { Kv } from "../../kv/kv.ts";
@@ -16,6 +16,9 @@ const BODY_BYTES_MAX = 4_096;
 const EMAIL_CHARACTERS_MAX = 254;
 /** KV takes one write a second for a key; what was refused for that is tried again after this. */
 const AGAIN_MS = 1_100;
+
+/** A signup is claimed for good; a claim whose isolate died while it stored lapses after a minute. */
+const CLAIMS = { table: "waitlist_claims", ttlSeconds: Infinity, leaseSeconds: 60 } as const;
 
 /** One read, and one write for a new address; with a D1 binding `DB`, two queries before it. */
 export const waitlistRoutes: readonly Route[] = [{
@@ -45,15 +48,15 @@ async function join(context: RouteContext): Promise<Response> {
 
 /** Stores what nobody else is storing, as far as D1 can be asked; no signup is lost to its trouble. */
 async function storeOnce(
-  { env: { DB }, clock, random, once, report }: RouteContext,
+  { env: { DB }, clock, random, report }: RouteContext,
   key: string,
   write: () => Promise<void>,
 ): Promise<void> {
   const progress = { begun: false, done: false };
   if (isD1(DB)) {
     try {
-      const options = { table: "waitlist_claims", clock, random };
-      await once("waitlist-claims", () => new Claims(DB, options)).once(key, async () => {
+      const claims = { ...CLAIMS, db: DB, clock };
+      await runOnce(claims, key, nameOwner(random), async () => {
         progress.begun = true;
         await write();
         progress.done = true;
