@@ -132,9 +132,11 @@ const RULE =
  * @returns The kind; `unknown` for whatever is no error of KV.
  */
 export function classifyKvError(error: unknown): KvErrorKind {
-  if (error instanceof KvLimitError) return "limit";
-  if (error instanceof KvQuotaError) return "quota";
-  if (error instanceof KvUnavailableError) return "transient";
+  // By name, so that telling errors apart does not need the classes.
+  const name = error instanceof Error ? error.name : "";
+  if (name === "KvLimitError") return "limit";
+  if (name === "KvQuotaError") return "quota";
+  if (name === "KvUnavailableError") return "transient";
   const message = messageOf(error);
   const status = Number(FAILED.exec(message)?.[1]);
   if (status === 429) return "rate";
