@@ -16,10 +16,11 @@
  * @module
  */
 
+import { encodeText, signText, toUrlSafe } from "./bytes.ts";
 import { escapePart } from "./kv/keys.ts";
 
 const DAY_MS = 86_400_000;
-const HASH_BYTES = 18;
+const HASH_CHARS = 24;
 
 /**
  * Makes the key that {@linkcode hashId} hashes with. Make it once and keep it.
@@ -34,7 +35,7 @@ export async function hashKey(secret: string): Promise<CryptoKey> {
   }
   const hmac = { name: "HMAC", hash: "SHA-256" };
   const extractable = false;
-  return await crypto.subtle.importKey("raw", utf8(secret), hmac, extractable, ["sign"]);
+  return await crypto.subtle.importKey("raw", encodeText(secret), hmac, extractable, ["sign"]);
 }
 
 /**
@@ -55,11 +56,6 @@ export async function hashId(
   nowMs: number,
 ): Promise<string> {
   const key = typeof secret === "string" ? await hashKey(secret) : secret;
-  const text = utf8(`${Math.floor(nowMs / DAY_MS)}:${escapePart(id)}`);
-  const hash = new Uint8Array(await crypto.subtle.sign("HMAC", key, text)).slice(0, HASH_BYTES);
-  return btoa(String.fromCharCode(...hash)).replaceAll("+", "-").replaceAll("/", "_");
-}
-
-function utf8(text: string): Uint8Array<ArrayBuffer> {
-  return new TextEncoder().encode(text);
+  const text = `${Math.floor(nowMs / DAY_MS)}:${escapePart(id)}`;
+  return toUrlSafe(await signText(key, text)).slice(0, HASH_CHARS);
 }

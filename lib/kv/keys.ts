@@ -17,6 +17,7 @@
  * @module
  */
 
+import { hashText, toUrlSafe } from "../bytes.ts";
 import { KvLimitError } from "./errors.ts";
 import { KEY_BYTES_MAX } from "./limits.ts";
 
@@ -232,9 +233,7 @@ async function bounded(escaped: string, bytesMax: number): Promise<string> {
 }
 
 async function hashed(escaped: string): Promise<string> {
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(escaped));
-  const base64 = btoa(String.fromCharCode(...new Uint8Array(digest)));
-  return "~" + base64.replaceAll("+", "-").replaceAll("/", "_").slice(0, HASH_CHARS);
+  return "~" + toUrlSafe(await hashText(escaped)).slice(0, HASH_CHARS);
 }
 
 function checked(key: string, bytesMax: number): string {

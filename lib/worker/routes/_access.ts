@@ -4,8 +4,9 @@
  * @module
  */
 
+import { signText } from "../../bytes.ts";
+import { hashKey } from "../../hash_id.ts";
 import { errorResponse, type RouteContext } from "../route.ts";
-import { encodeText, toBase64 } from "./_bytes.ts";
 
 /** How long a session lasts, in seconds. */
 const SESSION_SECONDS = 7 * 86_400;
@@ -117,9 +118,5 @@ async function isSame(secret: string, given: string, wanted: string): Promise<bo
 }
 
 async function sign(secret: string, text: string): Promise<string> {
-  const extractable = false;
-  const algorithm = { name: "HMAC", hash: "SHA-256" };
-  const { subtle } = crypto;
-  const key = await subtle.importKey("raw", encodeText(secret), algorithm, extractable, ["sign"]);
-  return toBase64(await subtle.sign("HMAC", key, encodeText(text)));
+  return await signText(await hashKey(secret), text);
 }

@@ -6,7 +6,7 @@
 
 import type { RouteContext } from "../route.ts";
 import { type Access, checkAccess } from "./_access.ts";
-import { hashText } from "./_bytes.ts";
+import { hashText } from "../../bytes.ts";
 
 /**
  * Answers with a text.

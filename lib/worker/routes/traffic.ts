@@ -16,7 +16,7 @@ import { STYLE } from "../page/style.ts";
 import { errorResponse, type Route, type RouteContext } from "../route.ts";
 import { checkAccess, isPrivate, sessionCookie, trySecret } from "./_access.ts";
 import { answerText } from "./_answer.ts";
-import { hashText } from "./_bytes.ts";
+import { hashText } from "../../bytes.ts";
 import { readQuery } from "./_query.ts";
 import { RECENT_DAYS, shareRange } from "./_reports.ts";
 
