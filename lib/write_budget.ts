@@ -22,7 +22,7 @@
 
 import type { Budget, BudgetGrant, KvOperation } from "./budget.ts";
 import { type Random, systemClock, systemRandom } from "./clock.ts";
-import { parseJson } from "./views/tally.ts";
+import { isCount, parseJson } from "./views/tally.ts";
 import type { EdgeCache } from "./views/edge_cache.ts";
 
 export type { Budget, BudgetGrant, EdgeCache, KvOperation, Random };
@@ -88,12 +88,12 @@ export class WriteBudget implements Budget {
   readonly #shares: ReadonlyMap<string, number>;
   readonly #headStart: number;
   #day = -1;
-  #own: Ledger = {};
+  #own = emptyLedger();
   /** Other isolates of this data centre, by name. */
   #others = new Map<string, Ledger>();
-  #network: Readonly<Record<string, number>> = {};
+  #network: ReadonlyMap<string, number> = new Map();
   /** This data centre's writes when the network was last heard of. */
-  #heard: Readonly<Record<string, number>> = {};
+  #heard: ReadonlyMap<string, number> = new Map();
   #writers = 1;
   #changed = false;
   #syncedAt = 0;
@@ -190,8 +190,8 @@ export class WriteBudget implements Budget {
    */
   learn(_day: string, network: Readonly<Record<string, number>>, writers: number): void {
     this.#turn();
-    this.#network = network;
-    this.#heard = this.local();
+    this.#network = new Map(Object.entries(network));
+    this.#heard = new Map(Object.entries(this.local()));
     this.#writers = Math.max(1, writers);
   }
 
@@ -255,16 +255,15 @@ export class WriteBudget implements Budget {
     const day = Math.floor(now / DAY_MS);
     if (day !== this.#day) {
       this.#day = day;
-      this.#own = {};
+      this.#own = emptyLedger();
       this.#others = new Map();
-      this.#network = {};
-      this.#heard = {};
+      this.#network = this.#heard = new Map();
     }
     return now;
   }
 
   #here(): Ledger {
-    const sum: Ledger = {};
+    const sum = emptyLedger();
     for (const ledger of [this.#own, ...this.#others.values()]) {
       for (const [purpose, counts] of Object.entries(ledger)) {
         for (const [operation, count] of Object.entries(counts)) {
@@ -277,34 +276,32 @@ export class WriteBudget implements Budget {
 
   #networkWrites(purpose: string): number {
     const here = this.#here()[purpose]?.write ?? 0;
-    const since = here - (this.#heard[purpose] ?? 0);
-    return Math.max(here, (this.#network[purpose] ?? 0) + Math.max(0, since) * this.#writers);
+    const since = here - (this.#heard.get(purpose) ?? 0);
+    return Math.max(here, (this.#network.get(purpose) ?? 0) + Math.max(0, since) * this.#writers);
   }
 
   /** Takes over other isolates' ledgers; each only ever grows, so the larger copy is the later one. */
   #merge(value: unknown): void {
-    const { v, parts } = (value ?? {}) as { v?: unknown; parts?: unknown };
+    const { v, parts }: { v?: unknown; parts?: unknown } = Object(value);
     if (v !== 1 || !Array.isArray(parts)) return;
     for (const entry of parts) {
-      if (!Array.isArray(entry) || typeof entry[0] !== "string" || entry[0] === this.#name) {
-        continue;
-      }
-      const ledger = parseLedger(entry[1]);
-      const known = this.#others.get(entry[0]);
-      if (ledger && (!known || size(ledger) > size(known))) this.#others.set(entry[0], ledger);
+      const [name, counts] = Array.isArray(entry) ? entry : [];
+      if (typeof name !== "string" || name === this.#name) continue;
+      const ledger = parseLedger(counts);
+      const known = this.#others.get(name);
+      if (ledger && (!known || size(ledger) > size(known))) this.#others.set(name, ledger);
     }
   }
 }
 
+/** Without a prototype, so that any purpose is a name like any other. */
+function emptyLedger(): Ledger {
+  return Object.create(null);
+}
+
 function add(ledger: Ledger, purpose: string, operation: KvOperation, count: number): void {
-  const counts = Object.hasOwn(ledger, purpose) ? ledger[purpose] : undefined;
-  const next = { ...counts, [operation]: (counts?.[operation] ?? 0) + count };
-  Object.defineProperty(ledger, purpose, {
-    value: next,
-    enumerable: true,
-    configurable: true,
-    writable: true,
-  });
+  const counts = ledger[purpose] ??= {};
+  counts[operation] = (counts[operation] ?? 0) + count;
 }
 
 function size(ledger: Ledger): number {
@@ -316,10 +313,9 @@ function size(ledger: Ledger): number {
 }
 
 function parseLedger(value: unknown): Ledger | undefined {
-  if (typeof value !== "object" || value === null) return undefined;
-  const isLedger = Object.values(value).every((counts) =>
-    typeof counts === "object" && counts !== null &&
-    Object.values(counts).every((n) => Number.isSafeInteger(n) && Number(n) >= 0)
-  );
+  const isLedger = value instanceof Object &&
+    Object.values(value).every((counts) =>
+      counts instanceof Object && Object.values(counts).every(isCount)
+    );
   return isLedger ? value as Ledger : undefined;
 }

@@ -5,7 +5,7 @@
  */
 
 import type { Kv, KvListKey } from "../kv/kv.ts";
-import { capTally, countsOf, parseJson, parseTally, type Tally } from "./tally.ts";
+import { capTally, countsOf, isCount, parseJson, parseTally, type Tally } from "./tally.ts";
 
 /** How long a shard is kept, in seconds. Roll-ups need it for three days after its day. */
 export const SHARD_TTL_SECONDS = 8 * 86_400;
@@ -97,18 +97,13 @@ export function decodeShard(text: string | null): Tally | undefined {
   return parseTally(parseJson(text));
 }
 
-function areCounts(values: readonly unknown[]): boolean {
-  return values.every((value) => Number.isSafeInteger(value) && Number(value) >= 0);
-}
-
 function parseMetadata(value: unknown): ShardMetadata | undefined {
-  if (typeof value !== "object" || value === null) return undefined;
-  const { total, writes, late = 0, at, mode = 0, seen, other } = value as Partial<ShardMetadata>;
-  const use: NetworkUse = { writes: 0, late: 0, finals: 0, ...seen };
-  if (!areCounts([total, writes, late, at, use.writes, use.late, use.finals])) return undefined;
-  if (mode !== 0 && mode !== 1 && mode !== 2) return undefined;
-  const isLedger = typeof other === "object" && other !== null && areCounts(Object.values(other));
-  const ledger = isLedger ? { other } : {};
+  const given: Partial<ShardMetadata> = Object(value);
+  const { total, writes, late = 0, at, mode = 0, other } = given;
+  const use: NetworkUse = { writes: 0, late: 0, finals: 0, ...given.seen };
+  const numbers = [total, writes, late, at, mode, use.writes, use.late, use.finals];
+  if (!numbers.every(isCount) || mode > 2) return undefined;
+  const ledger = other && Object.values(other).every(isCount) ? { other } : {};
   return { v: 1, total, writes, late, at, mode, seen: use, ...ledger } as ShardMetadata;
 }
 

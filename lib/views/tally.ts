@@ -51,16 +51,19 @@ export function emptyTally(): Tally {
   };
 }
 
-/** Adds to one key, or to `other` when the map is full. Never throws. */
-function bump(map: CountMap, key: string, keysMax: number, count = 1): void {
+function add(map: CountMap, key: string, count: number): void {
+  map.set(key, (map.get(key) ?? 0) + count);
+}
+
+/** Adds one to a key, or to `other` when the map is full. Never throws. */
+function bump(map: CountMap, key: string, keysMax: number): void {
   const known = map.get(key);
   if (known !== undefined) {
-    map.set(key, known + count);
+    map.set(key, known + 1);
     return;
   }
-  const full = map.size - (map.has(OTHER) ? 1 : 0) >= keysMax;
-  const slot = full || key.length > KEY_CHARACTERS_MAX ? OTHER : key;
-  map.set(slot, (map.get(slot) ?? 0) + count);
+  const isFull = map.size - Number(map.has(OTHER)) >= keysMax;
+  add(map, isFull || key.length > KEY_CHARACTERS_MAX ? OTHER : key, 1);
 }
 
 /**
@@ -91,8 +94,7 @@ export function addTally(target: Tally, source: Tally): void {
   target.total += source.total;
   target.dropped += source.dropped;
   for (const name of MAPS) {
-    const map = target[name];
-    for (const [key, count] of source[name]) map.set(key, (map.get(key) ?? 0) + count);
+    for (const [key, count] of source[name]) add(target[name], key, count);
   }
 }
 
@@ -115,9 +117,9 @@ function capMap(map: CountMap, keysMax: number): CountMap {
   if (named.length <= keysMax) return map;
   named.sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
   const kept = new Map(named.slice(0, keysMax));
-  let other = map.get(OTHER) ?? 0;
-  for (const [, count] of named.slice(keysMax)) other += count;
-  return kept.set(OTHER, other);
+  add(kept, OTHER, map.get(OTHER) ?? 0);
+  for (const [, count] of named.slice(keysMax)) add(kept, OTHER, count);
+  return kept;
 }
 
 /**
@@ -152,8 +154,9 @@ export function countsOf(tally: Tally): DayCounts {
   };
 }
 
-function isCount(value: unknown): value is number {
-  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
+/** Whether a value is a whole number of at least 0. */
+export function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 0;
 }
 
 /** Reads counts from foreign data; `undefined` where they are none. */
@@ -173,15 +176,12 @@ function parseMap(value: unknown): CountMap | undefined {
  * @returns The tally, or `undefined` where the value is damaged.
  */
 export function parseTally(value: unknown): Tally | undefined {
-  if (typeof value !== "object" || value === null) return undefined;
-  const { total, dropped = 0, paths, refs, kinds, skipped } = value as Partial<
-    Record<keyof DayCounts, unknown>
-  >;
-  if (!isCount(total) || !isCount(dropped)) return undefined;
-  const maps = [paths, refs, kinds, skipped].map(parseMap);
-  const [p, r, k, s] = maps;
-  if (!p || !r || !k || !s) return undefined;
-  return { total, dropped, paths: p, refs: r, kinds: k, skipped: s };
+  const given: Partial<Record<keyof DayCounts, unknown>> = Object(value);
+  const { total, dropped = 0 } = given;
+  const [paths, refs, kinds, skipped] = MAPS.map((name) => parseMap(given[name]));
+  return isCount(total) && isCount(dropped) && paths && refs && kinds && skipped
+    ? { total, dropped, paths, refs, kinds, skipped }
+    : undefined;
 }
 
 /**
@@ -191,9 +191,8 @@ export function parseTally(value: unknown): Tally | undefined {
  * @returns The value, or `undefined` where the text is no JSON.
  */
 export function parseJson(text: string | null | undefined): unknown {
-  if (text === null || text === undefined) return undefined;
   try {
-    return JSON.parse(text);
+    return JSON.parse(text ?? "");
   } catch {
     return undefined;
   }
