@@ -5,10 +5,14 @@
  */
 
 import type { Kv } from "../kv/kv.ts";
-import { viewNetwork } from "./network.ts";
-import { finalsAfter } from "./pacing.ts";
+import { type NetworkView, viewNetwork } from "./network.ts";
 import type { ListedShard } from "./shard.ts";
 import { parseJson } from "./tally.ts";
+
+/** Views of a data centre at which some of them probably wait at midnight, where writes are scarce. */
+const VIEWS_TO_WAIT = 12;
+/** Late writes are planned for with this margin: a data centre may need two. */
+const FINALS_MARGIN = 1.08;
 
 /** What one day teaches the next: how large the network is, and what it still has to store. */
 export interface Census {
@@ -43,15 +47,21 @@ export function censusOf(before: readonly ListedShard[], shards: readonly Listed
   const views = [before, shards].map((day) => viewNetwork(day, 0, Infinity, "yesterday"));
   return {
     dataCentres: Math.max(...views.map(({ writers }) => writers)),
-    total: Math.max(...views.map(({ total }) => total)),
+    total: Math.ceil(Math.max(...views.map(({ foretold }) => foretold))),
     weight: Math.ceil(Math.max(...views.map(({ weight }) => weight))),
-    finals: finalsOf(views[0]?.used.late ?? 0, views[1] ? finalsAfter(views[1]) : 0),
+    finals: finalsOf(views[0]?.used.late ?? 0, viewNetwork(shards, 0, Infinity, "yesterday")),
   };
 }
 
-/** What was needed the last time tells more than what the shards' modes foretell. */
-function finalsOf(late: number, foretold: number): number {
-  return Math.ceil(late > 0 ? Math.max(1.1 * late, 0.5 * foretold) : foretold);
+/**
+ * Late writes that follow a day. What was needed the last time tells most; else, the more views a data
+ * centre has, the likelier some of them wait at midnight.
+ */
+function finalsOf(late: number, day: NetworkView): number {
+  const { modes, writers, foretold } = day;
+  if (modes[0] > modes[1] + modes[2]) return late;
+  const guess = writers * (1 - Math.exp(-foretold / Math.max(1, writers) / VIEWS_TO_WAIT));
+  return Math.ceil(FINALS_MARGIN * (late > 0 ? Math.max(late, 0.5 * guess) : guess));
 }
 
 /**

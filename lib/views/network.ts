@@ -22,12 +22,18 @@ export interface NetworkView {
   readonly weight: number;
   /** Views stored. */
   readonly total: number;
+  /** Views of the whole day, if each shard had gone on as until it was written. */
+  readonly foretold: number;
   /** Other writes of the network, by purpose, as far as known. */
   readonly other: Readonly<Record<string, number>>;
 }
 
 /** How far back a write counts as recent, in seconds. */
 export const RECENT_SECONDS = 300;
+
+const DAY_MS = 86_400_000;
+/** The least part of a day from which a shard's day is foretold. */
+const GONE_MIN = 0.25;
 
 /**
  * Sums up a listing of today's shards, or of yesterday's.
@@ -48,13 +54,15 @@ export function viewNetwork(
   const modes = new Map<string, { at: number; mode: 0 | 1 | 2 }>();
   const other = new Map<string, Map<string, number>>();
   const told = { writes: 0, late: 0, finals: 0 };
-  let writes = 0, late = 0, recent = 0, total = 0;
-  for (const { writer, metadata } of shards) {
+  let writes = 0, late = 0, recent = 0, total = 0, foretold = 0;
+  for (const { day, writer, metadata } of shards) {
     const colo = coloOf(writer);
     totals.set(colo, (totals.get(colo) ?? 0) + (metadata?.total ?? 0));
     if (!metadata) continue;
     const { at, seen } = metadata;
     total += metadata.total;
+    const gone = (at * 1000 - Date.parse(`${day}T00:00:00Z`)) / DAY_MS;
+    foretold += metadata.total / Math.min(1, Math.max(GONE_MIN, gone));
     writes += metadata.writes - metadata.late;
     late += metadata.late;
     if (now / 1000 - at < RECENT_SECONDS) recent++;
@@ -80,6 +88,7 @@ export function viewNetwork(
     ...sums(totals, modes),
     recent,
     total,
+    foretold,
     other: Object.fromEntries([...other].map(([purpose, used]) => [purpose, sum(used.values())])),
   };
 }

@@ -15,9 +15,9 @@ const RESERVE = 0.02;
 /** The share of a day's writes that may be gone at its very beginning. */
 const HEAD_START = 0.25;
 /** Views up to which a day is too young to foretell its traffic. */
-const VIEWS_TO_FORETELL = 60;
+const VIEWS_TO_FORETELL = 30;
 /** The least part of a day from which its traffic is foretold. */
-const FORETELL_DAYS = 0.2;
+const FORETELL_DAYS = 0.06;
 /** How late a listing may be, in milliseconds: writes of that long are assumed on top of it. */
 const LISTING_LAG_MS = 120_000;
 /** The end of a day is planned as if this much of it were left, so that a late rush fits. */
@@ -33,13 +33,11 @@ const NOBODY_SURE = 0.02;
 /** Views for each write of the budget above which every data centre will need a late write. */
 const VIEWS_A_WRITE_MANY = 10;
 /** The share of what is left that goes into freshness instead of safety. */
-const FRESHNESS = 0.2;
+const FRESHNESS = 0.12;
 /** Late writes that a data centre needs, by how it was paced when it was last heard of. */
 const FINALS_BY_MODE = [0, 0.7, 1.05] as const;
 /** How much of a day's late writes is expected again the day after, while writes stay scarce. */
 const FINALS_KEPT = 0.95;
-/** Late writes of a busy network for each data centre: some have had to begin a second shard. */
-const FINALS_BUSY = 1.1;
 /** Data centres that a busy network is taken to have until it is known. */
 const DATA_CENTRES_BUSY = 200;
 /** How much of the plan is taken to be used where no listing tells: low enough to go and look. */
@@ -199,19 +197,13 @@ function turn(input: PaceInput, pool: number, left: number): { dueAt: number; lo
   return { dueAt: Math.max(held, since + horizon * weight / (FRESHNESS * left * own)), look: true };
 }
 
-/** Late writes that a census lets expect. */
-function finalsBy({ total, dataCentres, finals }: Census, writesPerDay: number): number {
-  const isBusy = total > VIEWS_A_WRITE_MANY * writesPerDay;
-  return Math.ceil(Math.max(finals, isBusy ? FINALS_BUSY * dataCentres : 0));
-}
-
 /** What has been used of today's writes, what was planned for it, and what is kept for yesterday. */
 function stand(input: PaceInput): { pool: number; used: number; finals: number } {
   const { now, today, writesPerDay, network, before } = input;
   const late = before && before.network.at >= today.start ? before.network.used : undefined;
   const told = Math.max(network?.used.finals ?? 0, late?.finals ?? 0);
   const guessed = before && !late ? finalsAfter(before.network) : 0;
-  const finals = input.census ? finalsBy(input.census, writesPerDay) : Math.max(told, guessed);
+  const finals = input.census?.finals ?? Math.max(told, guessed);
   const spent = Math.max(network?.used.late ?? 0, late?.late ?? 0);
   const pool = Math.max(1, writesPerDay * (1 - RESERVE) - Math.max(finals, spent));
   const seen = Math.max(network?.used.writes ?? 0, late?.writes ?? 0);
