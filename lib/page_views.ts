@@ -78,7 +78,7 @@ const FLUSH_MS = 25_000;
 /** When work that has not come back is given up, in milliseconds: its request has ended by then. */
 const GONE_MS = 35_000;
 /** How old a flush may be and still take on new views, in milliseconds: it must see to their end. */
-const FLUSH_YOUNG_MS = 3_000;
+const FLUSH_YOUNG_MS = 1_000;
 /** The pause between two rounds of a flush once it has gone on for a while, in milliseconds. */
 const ROUND_MS = 5_000;
 /** Rounds of a flush: what keeps it within a request's 50 subrequests. */

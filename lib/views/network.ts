@@ -18,7 +18,7 @@ export interface NetworkView {
   readonly writers: number;
   /** How many of them are paced how: see `PaceMode`. */
   readonly modes: readonly [number, number, number];
-  /** The sum of the square roots of their totals. */
+  /** The sum of the square roots of the views that their whole days are foretold to have. */
   readonly weight: number;
   /** Views stored. */
   readonly total: number;
@@ -34,6 +34,17 @@ export const RECENT_SECONDS = 300;
 const DAY_MS = 86_400_000;
 /** The least part of a day from which a shard's day is foretold. */
 const GONE_MIN = 0.25;
+
+/**
+ * Foretells a day's views from a part of it.
+ *
+ * @param views Views so far.
+ * @param gone The part of the day that is gone, 0 to 1.
+ * @returns Views of the whole day.
+ */
+export function wholeDay(views: number, gone: number): number {
+  return views / Math.min(1, Math.max(GONE_MIN, gone));
+}
 
 /**
  * Sums up a listing of today's shards, or of yesterday's.
@@ -57,12 +68,14 @@ export function viewNetwork(
   let writes = 0, late = 0, recent = 0, total = 0, foretold = 0;
   for (const { day, writer, metadata } of shards) {
     const colo = coloOf(writer);
-    totals.set(colo, (totals.get(colo) ?? 0) + (metadata?.total ?? 0));
+    if (!totals.has(colo)) totals.set(colo, 0);
     if (!metadata) continue;
     const { at, seen } = metadata;
     total += metadata.total;
     const gone = (at * 1000 - Date.parse(`${day}T00:00:00Z`)) / DAY_MS;
-    foretold += metadata.total / Math.min(1, Math.max(GONE_MIN, gone));
+    const views = wholeDay(metadata.total, gone);
+    totals.set(colo, (totals.get(colo) ?? 0) + views);
+    foretold += views;
     writes += metadata.writes - metadata.late;
     late += metadata.late;
     if (now / 1000 - at < RECENT_SECONDS) recent++;

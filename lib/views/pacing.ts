@@ -8,7 +8,7 @@
 
 import type { Census } from "./census.ts";
 import type { Day } from "./day.ts";
-import { type NetworkView, RECENT_SECONDS } from "./network.ts";
+import { type NetworkView, RECENT_SECONDS, wholeDay } from "./network.ts";
 
 /** The share of the budget that pacing never plans for; it covers what a stale listing hides. */
 const RESERVE = 0.02;
@@ -20,10 +20,8 @@ const VIEWS_TO_FORETELL = 30;
 const FORETELL_DAYS = 0.06;
 /** How late a listing may be, in milliseconds: writes of that long are assumed on top of it. */
 const LISTING_LAG_MS = 120_000;
-/** The end of a day is planned as if this much of it were left, so that a late rush fits. */
-const HORIZON_MIN_MS = 15 * 60_000;
 /** Writes are held back this long after a view, in milliseconds, for the visitor's next page. */
-const HOLD_MS = 22_000;
+const HOLD_MS = 21_500;
 /** Views of a visit, roughly. */
 const VIEWS_PER_VISIT = 2.5;
 /** Views that a write must save when the day's plan is just kept, and how steeply that rises. */
@@ -32,8 +30,12 @@ const PRICE = { views: 0.4, power: 10 } as const;
 const NOBODY_SURE = 0.02;
 /** Views for each write of the budget above which every data centre will need a late write. */
 const VIEWS_A_WRITE_MANY = 10;
-/** The share of what is left that goes into freshness instead of safety. */
-const FRESHNESS = 0.12;
+/** The share of the writes that goes into freshness instead of safety: at least, and at most. */
+const FRESHNESS = { least: 0.12, most: 0.9 } as const;
+/** Views of a data centre at which about two thirds of the writes go into freshness. */
+const VIEWS_TO_FRESHEN = 60;
+/** The end of a day is planned as if this much of it were left, so that a late rush fits. */
+const HORIZON_MIN_MS = 3_600_000;
 /** Late writes that a data centre needs, by how it was paced when it was last heard of. */
 const FINALS_BY_MODE = [0, 0.7, 1.05] as const;
 /** How much of a day's late writes is expected again the day after, while writes stay scarce. */
@@ -128,7 +130,7 @@ function viewsToCome({ now, today, network, before, census }: PaceInput): number
   const rate = network && network.total >= VIEWS_TO_FORETELL
     ? Math.max(viewsADay(today, network), 0.5 * yesterday)
     : yesterday;
-  return rate * (today.end - now) / (today.end - today.start);
+  return rate * Math.max(HORIZON_MIN_MS, today.end - now) / (today.end - today.start);
 }
 
 /** The chance that nobody comes to this data centre before tomorrow is over. */
@@ -146,7 +148,7 @@ function chanceOfNobody({ now, today, total, totalBefore }: PaceInput): number {
  * While writes abound (the day's plan is not used up and the traffic foretold fits into what is left)
  * it is at once. Otherwise a write must save views: those that wait, times the chance that nobody comes
  * to carry them on before tomorrow is over, against a price that rises steeply as the day's plan is
- * used up. Half of what is left goes into freshness: data centres take turns in proportion to the square
+ * used up. Some of the writes go into freshness: data centres take turns in proportion to the square
  * roots of their traffic. What dies with its isolate is written when it has grown to what each write of
  * the rest of the day must carry.
  *
@@ -170,31 +172,54 @@ export function pace(input: PaceInput): Pace {
   }
   const nobody = chanceOfNobody(input);
   if (nobody > NOBODY_SURE) {
-    const price = PRICE.views * (used / plan) ** PRICE.power;
-    if (pending * nobody >= price) return { dueAt: held, mode: 1, finals, look: true };
+    const kept = isBusy(input) ? 1 - freshness(input) : 1;
+    const price = PRICE.views * (used / (plan * kept)) ** PRICE.power;
+    if (pool * kept - used >= 1 && pending * nobody >= price) {
+      return { dueAt: held, mode: 1, finals, look: true };
+    }
   }
-  return { ...never, ...turn(input, pool, left) };
+  return { ...never, ...turn(input, pool) };
 }
 
-/** When it is a data centre's turn to freshen its numbers, and whether it knows that by itself. */
-function turn(input: PaceInput, pool: number, left: number): { dueAt: number; look: boolean } {
-  const { now, today, network, census, since, countedAt } = input;
-  const held = countedAt + HOLD_MS;
-  if (census && input.totalBefore > 0) {
-    const own = Math.sqrt(input.totalBefore);
-    const pause = (today.end - today.start) * Math.max(own, census.weight) /
-      (FRESHNESS * pool * own);
-    return { dueAt: Math.max(held, since + pause), look: false };
-  }
-  const horizon = Math.max(HORIZON_MIN_MS, today.end - now);
-  const own = Math.sqrt(Math.max(1, input.total));
-  const known = Math.max(own, network?.weight ?? 0);
+/** Whether there is so much traffic that freshness must get its own share of the writes. */
+function isBusy(input: PaceInput): boolean {
+  const { network, before, census, today } = input;
+  const days = [
+    network && network.total >= VIEWS_TO_FORETELL ? viewsADay(today, network) : 0,
+    before ? viewsADay(before.day, before.network) : 0,
+    census?.total ?? 0,
+  ];
+  return Math.max(...days) > VIEWS_A_WRITE_MANY * input.writesPerDay;
+}
+
+/** The share of the writes that goes into freshness: the busier data centres are, the less is at risk. */
+function freshness({ census }: PaceInput): number {
+  if (!census) return FRESHNESS.least;
+  const views = census.total / Math.max(1, census.dataCentres);
+  const share = 1 - Math.exp(-views / VIEWS_TO_FRESHEN);
+  return Math.min(FRESHNESS.most, Math.max(FRESHNESS.least, share));
+}
+
+/**
+ * When it is a data centre's turn to freshen its numbers. It keeps to its own share of the network's
+ * weight, so once it knows that, it need not look again.
+ */
+function turn(input: PaceInput, pool: number): { dueAt: number; look: boolean } {
+  const { today, network, census, since, countedAt, totalBefore } = input;
+  const isKnown = census !== undefined && totalBefore > 0;
+  const length = today.end - today.start;
+  const ownDay = isKnown ? totalBefore : wholeDay(input.total, (input.now - today.start) / length);
+  const own = Math.sqrt(Math.max(1, ownDay));
   // A young day shows few of those that will come.
-  const isBusy = viewsToCome(input) > VIEWS_A_WRITE_MANY * input.writesPerDay;
-  const expected = census?.dataCentres ?? (isBusy ? DATA_CENTRES_BUSY : 0);
-  const missing = Math.max(0, expected - (network?.writers ?? 0));
-  const weight = known * (1 + missing / Math.max(1, network?.writers ?? 0));
-  return { dueAt: Math.max(held, since + horizon * weight / (FRESHNESS * left * own)), look: true };
+  const expected = census?.dataCentres ?? (isBusy(input) ? DATA_CENTRES_BUSY : 0);
+  const seen = Math.max(1, network?.writers ?? 0);
+  const listed = (network?.weight ?? own) * Math.max(1, expected / seen);
+  const weight = Math.max(own, isKnown ? census.weight : listed);
+  const pause = length * weight / (freshness(input) * pool * own);
+  return {
+    dueAt: Math.max(countedAt + HOLD_MS, since + pause),
+    look: !isBusy(input) || (!isKnown && !network),
+  };
 }
 
 /** What has been used of today's writes, what was planned for it, and what is kept for yesterday. */
