@@ -49,6 +49,7 @@ const STEPS: readonly (readonly [string, (run: Run) => Promise<void>])[] = [
     for (let tries = 0; tries < 100; tries++) {
       const stored = await run(["kv", "get", "chat:soon"]);
       if (String(stored.results[0]).includes("2-a")) return;
+      await new Promise((resolve) => setTimeout(resolve, 50));
     }
     throw new Error("The second turn was never written");
   }],
