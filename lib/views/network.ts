@@ -122,3 +122,28 @@ function sum(numbers: Iterable<number>): number {
   for (const number of numbers) total += number;
   return total;
 }
+
+/**
+ * The key under which writers without a data-centre cache tell each other of the network.
+ *
+ * @param day The day, `YYYY-MM-DD`.
+ * @returns `network:<day>`.
+ */
+export function hintKey(day: string): string {
+  return `network:${day}`;
+}
+
+/**
+ * Reads a network from foreign data. Never throws.
+ *
+ * @param value What was stored, already parsed as JSON.
+ * @returns The network, or `undefined` where the value is damaged.
+ */
+export function parseNetwork(value: unknown): NetworkView | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const { at, used, recent, writers, modes, weight, total, foretold } = value as NetworkView;
+  const numbers = [at, used?.writes, used?.late, used?.finals, recent, writers, weight, total];
+  const isNetwork = [...numbers, foretold, ...(Array.isArray(modes) ? modes : [NaN])]
+    .every(Number.isFinite);
+  return isNetwork ? { ...(value as NetworkView), other: {} } : undefined;
+}

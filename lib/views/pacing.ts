@@ -12,6 +12,8 @@ import { type NetworkView, RECENT_SECONDS, wholeDay } from "./network.ts";
 
 /** The share of the budget that pacing never plans for; it covers what a stale listing hides. */
 const RESERVE = 0.02;
+/** The same where there is no cache: every isolate writes, and hints are written too. */
+const VOLATILE_RESERVE = 0.12;
 /** The share of a day's writes that may be gone at its very beginning. */
 const HEAD_START = 0.25;
 /** Views up to which a day is too young to foretell its traffic. */
@@ -26,6 +28,8 @@ const HOLD_MS = 21_500;
 const VIEWS_PER_VISIT = 2.5;
 /** Views that a write must save when the day's plan is just kept, and how steeply that rises. */
 const PRICE = { views: 0.4, power: 10 } as const;
+/** How steeply the views that a write must carry rise beyond the plan where there is no cache. */
+const VOLATILE_POWER = 6;
 /** The chance of nobody coming below which nothing need be written for safety. */
 const NOBODY_SURE = 0.02;
 /** Views for each write of the budget above which every data centre will need a late write. */
@@ -44,6 +48,7 @@ const FINALS_KEPT = 0.95;
 const DATA_CENTRES_BUSY = 200;
 /** How much of the plan is taken to be used where no listing tells: low enough to go and look. */
 const GUESS = 0.9;
+const VOLATILE_GUESS = 0.5;
 /** How long it takes until half of what a listing showed is forgotten, in milliseconds. */
 const FORGET_MS = 6 * 3_600_000;
 /** Writes of a shard for the day before, at most, unless writes abound. */
@@ -168,7 +173,9 @@ export function pace(input: PaceInput): Pace {
   const never: Pace = { dueAt: Infinity, mode: 2, finals, look: true };
   if (left < 1) return never;
   if (input.volatile) {
-    return pending >= Math.max(1, demand / left) ? { ...never, dueAt: now } : never;
+    // What each write of the rest of the day must carry, and more while the day is ahead of its plan.
+    const worth = Math.max(1, demand / left) * Math.max(1, used / plan) ** VOLATILE_POWER;
+    return { ...never, mode: 0, dueAt: pending >= worth ? now : Infinity };
   }
   const nobody = chanceOfNobody(input);
   if (nobody > NOBODY_SURE) {
@@ -228,9 +235,10 @@ function stand(input: PaceInput): { pool: number; used: number; finals: number }
   const late = before && before.network.at >= today.start ? before.network.used : undefined;
   const told = Math.max(network?.used.finals ?? 0, late?.finals ?? 0);
   const guessed = before && !late ? finalsAfter(before.network) : 0;
-  const finals = input.census?.finals ?? Math.max(told, guessed);
+  const finals = input.volatile ? 0 : input.census?.finals ?? Math.max(told, guessed);
   const spent = Math.max(network?.used.late ?? 0, late?.late ?? 0);
-  const pool = Math.max(1, writesPerDay * (1 - RESERVE) - Math.max(finals, spent));
+  const kept = input.volatile ? VOLATILE_RESERVE : RESERVE;
+  const pool = Math.max(1, writesPerDay * (1 - kept) - Math.max(finals, spent));
   const seen = Math.max(network?.used.writes ?? 0, late?.writes ?? 0);
   if (network && now - network.at <= LISTING_LAG_MS) {
     return { pool, used: seen + hidden(network), finals };
@@ -241,9 +249,10 @@ function stand(input: PaceInput): { pool: number; used: number; finals: number }
     return { pool, used: seen, finals };
   }
   const plan = planned(pool, today, now);
-  const last = network ? network.used.writes / planned(pool, today, network.at) : GUESS;
+  const middle = input.volatile ? VOLATILE_GUESS : GUESS;
+  const last = network ? network.used.writes / planned(pool, today, network.at) : middle;
   const age = network ? now - network.at : 0;
-  const guess = GUESS + (last - GUESS) * 0.5 ** (age / FORGET_MS);
+  const guess = middle + (last - middle) * 0.5 ** (age / FORGET_MS);
   return { pool, used: Math.max(seen, plan * guess), finals };
 }
 

@@ -11,7 +11,7 @@ import { readCensus } from "./census.ts";
 import { addDays, type Calendar, type Day } from "./day.ts";
 import { DayKeeper, DAYS_KEPT, type KeeperContext } from "./day_keeper.ts";
 import { type DayState, isShardDirty, type Shard, sumShard } from "./day_state.ts";
-import { type NetworkView, viewNetwork } from "./network.ts";
+import { hintKey, type NetworkView, parseNetwork, viewNetwork } from "./network.ts";
 import {
   fallbackDueAt,
   finalsAfter,
@@ -21,7 +21,7 @@ import {
   type PaceInput,
 } from "./pacing.ts";
 import { encodeShard, listShards, SHARD_TTL_SECONDS, shardKey } from "./shard.ts";
-import { eventsOf } from "./tally.ts";
+import { eventsOf, parseJson } from "./tally.ts";
 
 /** How long an isolate may be at storing before others may try, in milliseconds. */
 const LEASE_MS = 15_000;
@@ -37,6 +37,10 @@ const REFUSED_MS = 4 * 3_600_000;
 const LATE_AGAIN_MS = 30 * 60_000;
 /** When a day that had not been rolled up yet is asked for again, in milliseconds. */
 const LESSON_AGAIN_MS = 30 * 60_000;
+/** Without a cache: when a hint is read again, in milliseconds, and after how many writes one is left. */
+const HINT_AGAIN_MS = 15 * 60_000;
+const HINT_WRITES = 16;
+const HINT_TTL_SECONDS = 86_400;
 /** The first and the longest pause between writes of nothing but skipped requests, in milliseconds. */
 const SKIPPED_MS = { first: 5_000, most: 30 * 60_000 } as const;
 
@@ -69,6 +73,9 @@ export class ShardWriter {
   /** Memory and tier two. */
   readonly keeper: DayKeeper;
   readonly #context: WriterContext;
+  /** Writes of the network that the last hint told of, and when it was read. */
+  #hinted = 0;
+  #hintedAt = -Infinity;
 
   /** @param context What it works with. */
   constructor(context: WriterContext) {
@@ -122,6 +129,7 @@ export class ShardWriter {
     const kv = this.kv;
     if (!kv) return Infinity;
     await this.#learn(today, kv);
+    if (this.keeper.isVolatile) await this.#readHint(today, kv);
     const { due, look } = this.#dueAt(state, shard, today, now);
     const lease = state.leaseBy === this.keeper.name ? 0 : state.leaseUntil;
     const wait = Math.max(due, lease, state.blockedUntil, state.restUntil);
@@ -130,7 +138,8 @@ export class ShardWriter {
       await this.#look(state, kv, today);
       const then = this.#dueAt(state, shard, today, clock.now()).due;
       if (then > clock.now()) {
-        const rest = REFUSED_MS * 2 ** Math.min(6, state.refusals++);
+        const rest = (this.keeper.isVolatile ? HINT_AGAIN_MS : REFUSED_MS) *
+          2 ** Math.min(6, state.refusals++);
         state.restUntil = Math.min(then, clock.now() + rest);
         await this.keeper.push(state);
         return then;
@@ -149,6 +158,39 @@ export class ShardWriter {
     budget?.note("views", "read");
     const learnt = await readCensus(kv, addDays(today.name, -1));
     state.lesson = { at: clock.now(), census: learnt };
+  }
+
+  /** Without a cache, what others have learnt is read from KV. One read an isolate and quarter hour. */
+  async #readHint(today: Day, kv: Kv): Promise<void> {
+    const { clock, budget, onError } = this.#context;
+    if (clock.now() - this.#hintedAt < HINT_AGAIN_MS) return;
+    this.#hintedAt = clock.now();
+    try {
+      budget?.note("views", "read");
+      const hint = parseNetwork(parseJson(await kv.get(hintKey(today.name))));
+      const state = this.keeper.stateOf(today.name);
+      if (hint && hint.at > (state.network?.at ?? 0)) state.network = hint;
+      this.#hinted = hint?.used.writes ?? 0;
+    } catch (error) {
+      onError(error);
+    }
+  }
+
+  /** Now and then, one write of many tells the others what this isolate has listed. */
+  async #writeHint(today: Day, kv: Kv): Promise<void> {
+    const { budget, onError } = this.#context;
+    const state = this.keeper.stateOf(today.name);
+    if (!state.network || state.network.used.writes - this.#hinted < HINT_WRITES) return;
+    this.#hinted = state.network.used.writes;
+    try {
+      budget?.note("views", "write");
+      await kv.put(hintKey(today.name), JSON.stringify(state.network), {
+        expirationTtl: HINT_TTL_SECONDS,
+      });
+      this.#spend(state, today);
+    } catch (error) {
+      onError(error);
+    }
   }
 
   #known(state: DayState, shard: Shard, today: Day, now: number): PaceInput {
@@ -279,6 +321,7 @@ export class ShardWriter {
       onError(error);
     }
     state.leaseUntil = clock.now();
+    if (this.keeper.isVolatile) await this.#writeHint(today, kv);
     await this.keeper.push(state);
     return isShardDirty(shard) ? Math.max(clock.now() + SPACING_MS, state.blockedUntil) : Infinity;
   }
