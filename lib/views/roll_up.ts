@@ -154,7 +154,8 @@ function writesOf(shards: readonly ListedShard[]): number {
 export async function rollUpDay(
   kv: Kv,
   day: string,
-  options: { budget?: Budget; census?: (shards: readonly ListedShard[]) => Census } = {},
+  options: { budget?: Budget | undefined; census?: (shards: readonly ListedShard[]) => Census } =
+    {},
 ): Promise<readonly ListedShard[]> {
   const { budget, census } = options;
   const { shards } = await listShards(kv, day, () => budget?.note("views", "list"));
@@ -197,7 +198,7 @@ export async function rollUpDays(
     try {
       // deno-lint-ignore scrimp/no-await-in-loop -- each census needs the day before
       const shards = await rollUpDay(kv, day, {
-        ...(budget ? { budget } : {}),
+        budget,
         ...(day === yesterday ? { census } : {}),
       });
       before = shards;

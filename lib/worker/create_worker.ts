@@ -172,23 +172,16 @@ function contextOf(
   ctx: WaitUntil,
   params: Readonly<Record<string, string>>,
 ): RouteContext {
-  const { clock, random, budget, colo, edgeCache, views, report, kept } = isolate;
+  const { kept } = isolate;
   return {
+    ...isolate,
     request,
     url,
     params,
     env,
     ctx,
     kv: env.KV,
-    edgeCache,
-    colo,
-    clock,
-    random,
-    views,
     reports: reportsOf(isolate, env),
-    report,
-    budget,
-    errors: isolate.errors,
     once<T>(name: string, make: () => T): T {
       if (!kept.has(name)) kept.set(name, make());
       return kept.get(name) as T;

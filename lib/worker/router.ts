@@ -41,16 +41,17 @@ function paramsOf(pattern: string, path: string): Record<string, string> | undef
   const params: [string, string][] = [];
   for (const [index, name] of names.entries()) {
     const part = parts[index] ?? "";
-    if (!name.startsWith(":")) {
-      if (name !== part) return undefined;
-      continue;
-    }
-    try {
-      params.push([name.slice(1), decodeURIComponent(part)]);
-    } catch {
-      // A broken escape is taken as it is.
-      params.push([name.slice(1), part]);
-    }
+    if (name.startsWith(":")) params.push([name.slice(1), decode(part)]);
+    else if (name !== part) return undefined;
   }
   return Object.fromEntries(params);
+}
+
+/** A broken escape is taken as it is. */
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }

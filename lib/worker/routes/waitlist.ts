@@ -8,6 +8,7 @@ import { type D1Like, nameOwner, runOnce } from "../../claim_table.ts";
 import { classifyKvError } from "../../kv/errors.ts";
 import { buildKey } from "../../kv/keys.ts";
 import type { Kv } from "../../kv/kv.ts";
+import { parseJson } from "../../views/tally.ts";
 import { errorResponse, type Route, type RouteContext } from "../route.ts";
 
 /** Bytes of a request's body at most. */
@@ -93,20 +94,14 @@ async function readEmail(request: Request): Promise<string | undefined> {
   if (Number(request.headers.get("content-length") ?? 0) > BODY_BYTES_MAX) return undefined;
   const text = await request.text();
   if (text.length > BODY_BYTES_MAX) return undefined;
-  const email = isForm(request) ? new URLSearchParams(text).get("email") : emailOfJson(text);
+  const email = isForm(request)
+    ? new URLSearchParams(text).get("email")
+    : Object(parseJson(text)).email;
   const address = typeof email === "string" ? email.trim().toLowerCase() : "";
   const isAddress = /^[^\s@<>"(),:;\\]{1,64}@[^\s@<>"(),:;\\.]+(\.[^\s@<>"(),:;\\.]+)+$/.test(
     address,
   );
   return isAddress && address.length <= EMAIL_CHARACTERS_MAX ? address : undefined;
-}
-
-function emailOfJson(text: string): unknown {
-  try {
-    return JSON.parse(text)?.email;
-  } catch {
-    return undefined;
-  }
 }
 
 function isForm(request: Request): boolean {
