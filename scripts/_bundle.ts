@@ -1,11 +1,12 @@
 /**
- * Bundles a module as the Worker is bundled: one minified ES module, `isbot` included.
+ * Bundles a module: one minified ES module, `isbot` included.
  *
  * @module
  */
 import { build, type BuildOptions, type Metafile, type Plugin, stop } from "esbuild";
 import { fromFileUrl, ROOT } from "./_paths.ts";
 import { gzipSync } from "node:zlib";
+import { minify } from "terser";
 
 /** A bundle in memory. */
 export interface Bundle {
@@ -20,6 +21,9 @@ export interface Bundle {
   /** What went into it, the largest first. */
   readonly inputs: readonly { readonly path: string; readonly bytes: number }[];
 }
+
+/** The module that is deployed. */
+export const WORKER_ENTRY = "lib/worker/entry.ts";
 
 /** Finds npm packages where Deno keeps them, so that no `node_modules` is needed. */
 const denoPackages: Plugin = {
@@ -66,12 +70,31 @@ export async function bundle(entry: string): Promise<Bundle> {
   const [file] = outputFiles;
   if (!file) throw new Error(`Bundle of "${entry}" is empty`);
   return {
-    code: file.contents,
-    bytes: file.contents.length,
-    gzipBytes: gzipSync(file.contents).length,
+    ...measure(file.contents),
     exports: Object.values(metafile.outputs).flatMap((output) => output.exports),
     inputs: inputsOf(metafile),
   };
+}
+
+/**
+ * Bundles the Worker to the bytes that are deployed. What esbuild leaves, terser makes about a
+ * twenty-fifth smaller: it sees through variables that are used once.
+ *
+ * @returns The bundle.
+ * @throws {Error} If something cannot be resolved or parsed.
+ */
+export async function bundleWorker(): Promise<Bundle> {
+  const made = await bundle(WORKER_ENTRY);
+  const { code = "" } = await minify(new TextDecoder().decode(made.code), {
+    module: true,
+    compress: { ecma: 2020, inline: 0, passes: 2 },
+  });
+  return { ...made, ...measure(new TextEncoder().encode(code)) };
+}
+
+/** A module's text and its sizes. */
+function measure(code: Uint8Array): Pick<Bundle, "code" | "bytes" | "gzipBytes"> {
+  return { code, bytes: code.length, gzipBytes: gzipSync(code).length };
 }
 
 /** Bytes that each source file contributed, the largest first. */

@@ -3,12 +3,11 @@
  *
  * @module
  */
-import { bundle, stop } from "./_bundle.ts";
+import { bundleWorker, stop } from "./_bundle.ts";
 import { ROOT } from "./_paths.ts";
 import { table } from "./_table.ts";
 import { parseArgs } from "node:util";
 
-const ENTRY = "lib/worker/entry.ts";
 const OUTPUT = "dist/worker.js";
 const INPUTS_SHOWN = 12;
 const BOOLEAN = { type: "boolean" } as const;
@@ -24,7 +23,7 @@ Options:
 
 /** Bundles the Worker and writes it; `quiet` leaves out the table of sources. */
 async function buildWorker({ quiet }: { readonly quiet: boolean }): Promise<void> {
-  const { code, bytes, gzipBytes, inputs } = await bundle(ENTRY).finally(stop);
+  const { code, bytes, gzipBytes, inputs } = await bundleWorker().finally(stop);
   await Deno.mkdir(`${ROOT}dist`, { recursive: true });
   await Deno.writeFile(`${ROOT}${OUTPUT}`, code);
   if (!quiet) {

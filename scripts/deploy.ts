@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { bundle, stop } from "./_bundle.ts";
+import { bundleWorker, stop } from "./_bundle.ts";
 import { CONFIG_FILE, readConfig } from "./_config.ts";
 import { ROOT } from "./_paths.ts";
 import { DeployError } from "./deploy/failures.ts";
@@ -21,7 +21,6 @@ import { openWrangler, type Wrangler } from "./deploy/wrangler.ts";
 import { basename, resolve } from "node:path";
 import { parseArgs } from "node:util";
 
-const ENTRY = "lib/worker/entry.ts";
 const OUTPUT_FOLDER = `${ROOT}dist`;
 
 const HELP = `Deploy the Worker, its site and its namespace to Cloudflare.
@@ -79,7 +78,7 @@ function say(what: string, detail: string): void {
 /** Checks the configuration, builds, and writes the module to `folder`. */
 async function prepare(options: Options, folder: string): Promise<Prepared> {
   const plan = makePlan(await readConfig(options.config), options);
-  const { code, bytes, gzipBytes, exports } = await bundle(ENTRY).finally(stop);
+  const { code, bytes, gzipBytes, exports } = await bundleWorker().finally(stop);
   const problems = problemsOf(plan, exports, new Date().toISOString().slice(0, 10));
   const { assets } = plan.config;
   if (assets && !await Deno.stat(ROOT + assets.directory).catch(() => undefined)) {

@@ -5,7 +5,7 @@
  */
 import { context, type Plugin } from "esbuild";
 import { Log, LogLevel, Miniflare, type MiniflareOptions } from "miniflare";
-import { BUNDLE_OPTIONS } from "./_bundle.ts";
+import { BUNDLE_OPTIONS, WORKER_ENTRY } from "./_bundle.ts";
 import { CONFIG_FILE, parseVars, readConfig } from "./_config.ts";
 import { whenLauncherEnds } from "./_launcher.ts";
 import { localWorker } from "./_local_worker.ts";
@@ -15,7 +15,6 @@ import process from "node:process";
 import { parseArgs } from "node:util";
 
 const PORT = 8787;
-const ENTRY = "lib/worker/entry.ts";
 const STATE_FOLDER = ".scrimp";
 const SECRETS_FILE = `${ROOT}.dev.vars`;
 /** Editors write a file in several steps. */
@@ -59,11 +58,11 @@ async function watchBundle(onChange: (code: string) => void): Promise<() => Prom
     setup({ onEnd }) {
       onEnd(({ errors, outputFiles }) => {
         for (const { text, location } of errors) {
-          console.error(`${location?.file ?? ENTRY}:${location?.line ?? 1}: ${text}`);
+          console.error(`${location?.file ?? WORKER_ENTRY}:${location?.line ?? 1}: ${text}`);
         }
         const code = outputFiles?.find(({ path }) => path.endsWith(".js"))?.text;
         if (errors.length > 0 || code === undefined) {
-          reject(new Error(`Cannot bundle ${ENTRY}`));
+          reject(new Error(`Cannot bundle ${WORKER_ENTRY}`));
         } else {
           onChange(code);
           resolve();
@@ -73,7 +72,7 @@ async function watchBundle(onChange: (code: string) => void): Promise<() => Prom
   };
   const watcher = await context({
     ...BUNDLE_OPTIONS,
-    entryPoints: [ENTRY],
+    entryPoints: [WORKER_ENTRY],
     minify: false,
     outfile: "worker.js",
     plugins: [...BUNDLE_OPTIONS.plugins, report],

@@ -2,7 +2,7 @@
 import axe from "axe-core";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { Miniflare, Response } from "miniflare";
-import { bundle, stop } from "../scripts/_bundle.ts";
+import { bundleWorker, stop } from "../scripts/_bundle.ts";
 import type { Kv } from "../lib/kv/kv.ts";
 import type { DayReport } from "../lib/views/types.ts";
 
@@ -37,7 +37,7 @@ export interface Dashboard {
  * @param bindings Its variables.
  */
 export async function startDashboard(bindings: Record<string, string> = {}): Promise<Dashboard> {
-  const { code } = await bundle("lib/worker/entry.ts").finally(stop);
+  const { code } = await bundleWorker().finally(stop);
   const miniflare = new Miniflare({
     host: "127.0.0.1",
     port: 0,

@@ -1,6 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { Miniflare } from "miniflare";
-import { bundle, stop } from "../scripts/_bundle.ts";
+import { bundleWorker, stop } from "../scripts/_bundle.ts";
 import { readConfig } from "../scripts/_config.ts";
 import { localWorker } from "../scripts/_local_worker.ts";
 import { examine } from "../scripts/doctor.ts";
@@ -13,7 +13,7 @@ Deno.test({
     const config = await readConfig();
     const { assets } = config;
     if (!assets) throw new Error("The demo site has no assets");
-    const { code } = await bundle("lib/worker/entry.ts").finally(stop);
+    const { code } = await bundleWorker().finally(stop);
     const stateFolder = await Deno.makeTempDir({ prefix: "scrimp-doctor-" });
     const workerFirst = ["/*", "!/about", "!/images/*", "!/style.css"];
     const left = { ...config, assets: { ...assets, run_worker_first: workerFirst } };

@@ -2,7 +2,7 @@ import { assertEquals, assertMatch } from "@std/assert";
 import type { Browser, Page } from "playwright-core";
 import { Miniflare } from "miniflare";
 import { routes } from "../lib/worker/routes.ts";
-import { bundle, stop } from "../scripts/_bundle.ts";
+import { bundleWorker, stop } from "../scripts/_bundle.ts";
 import { readConfig } from "../scripts/_config.ts";
 import { localWorker } from "../scripts/_local_worker.ts";
 import { axeViolations, overflow, startBrowser, watchedPage } from "./_dashboard.ts";
@@ -12,7 +12,7 @@ const PAGES = ["/", "/about", "/pricing", "/blog", "/search", "/chat", "/feed", 
 
 /** The demo site as `deno task dev` serves it. */
 async function startSite() {
-  const { code } = await bundle("lib/worker/entry.ts").finally(stop);
+  const { code } = await bundleWorker().finally(stop);
   const folder = await Deno.makeTempDir();
   const options = localWorker(await readConfig(), {
     code: new TextDecoder().decode(code),
