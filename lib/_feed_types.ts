@@ -49,7 +49,7 @@ export interface FeedOptions<T> {
   readonly parse?: (value: unknown) => T | undefined;
   /** The ledger; writes, lists and deletes are asked for as `feed`. */
   readonly budget?: Budget;
-  /** The data centre's cache, where the first list page is remembered for all isolates. */
+  /** The data center's cache, where the first list page is remembered for all isolates. */
   readonly edgeCache?: EdgeCache | null;
   /**
    * How long the first list page is remembered, in seconds; 0 for not at all.

@@ -38,7 +38,7 @@ export interface Spent {
 
 /** Reads days, and remembers them. */
 export interface KeywordDays {
-  /** One day's counts, from memory, the data centre's cache, or KV. */
+  /** One day's counts, from memory, the data center's cache, or KV. */
   read(startMs: number, now: number, spent: Spent): Promise<DayCounts>;
   /** Remembers no longer what a write has made old. */
   changed(day: string, now: number): void;

@@ -46,7 +46,7 @@ export interface KeywordLogOptions {
   readonly redact?: (query: string) => string | undefined;
   /** The ledger; writes and lists are asked for as `keywords`. */
   readonly budget?: Budget;
-  /** The data centre's cache, where results of `top` are kept for all isolates. */
+  /** The data center's cache, where results of `top` are kept for all isolates. */
   readonly edgeCache?: EdgeCache | null;
   /**
    * How long `top` may answer from its cache for the current day, in milliseconds; days that are

@@ -3,7 +3,7 @@
  *
  * **Cost.** `add` is one write, `remove` one delete. `page` makes at most `listsMax` lists and `get`
  * reads, in the common case one list and no read: items of up to 1,024 bytes travel in the list. The
- * first list page is remembered, in the isolate and in the data centre's cache, for `headSeconds`, so
+ * first list page is remembered, in the isolate and in the data center's cache, for `headSeconds`, so
  * that most readers cost nothing.
  *
  * **Consistency.** KV's list lags a minute or more, and the remembered page up to `headSeconds` more.

@@ -1,8 +1,8 @@
 /**
  * Counts page views truthfully inside a daily budget of KV writes.
  *
- * `record()` touches memory only. After the response, counts move on to the data centre's cache and,
- * paced by what the whole network has used, to KV: one key a data centre and day, written blindly with
+ * `record()` touches memory only. After the response, counts move on to the data center's cache and,
+ * paced by what the whole network has used, to KV: one key a data center and day, written blindly with
  * counts that only grow, so that stale reads, repeats and races can delay a count but never double it.
  *
  * @example Usage
@@ -53,9 +53,9 @@ export interface PageViewsOptions extends ClassifyOptions {
   readonly clock?: Clock;
   /** Chance. @default {systemRandom} */
   readonly random?: Random;
-  /** The data centre's cache; `null` for none, at the price of more writes and more loss. @default {null} */
+  /** The data center's cache; `null` for none, at the price of more writes and more loss. @default {null} */
   readonly edgeCache?: EdgeCache | null;
-  /** The data centre's name, for example `request.cf.colo`. @default {"X"} */
+  /** The data center's name, for example `request.cf.colo`. @default {"X"} */
   readonly colo?: string;
   /** The IANA zone whose days are counted. @default {"UTC"} */
   readonly timeZone?: string;
@@ -67,7 +67,7 @@ export interface PageViewsOptions extends ClassifyOptions {
   readonly keysMax?: number;
   /** The ledger in which operations are booked. */
   readonly budget?: Budget;
-  /** How ledgers of data centres reach each other. */
+  /** How ledgers of data centers reach each other. */
   readonly exchange?: Exchange;
   /** Told of everything that failed; must not throw. @default {does nothing} */
   readonly onError?: (error: unknown) => void;
@@ -91,7 +91,7 @@ const SKIPPED_FLUSH_MS = 10_000;
  *
  * Counts are never too high. They are late by seconds while writes abound, by up to a day where a
  * busy network has to share them out, and incomplete by what dies with an isolate or is evicted from a
- * data centre's cache before it could be stored.
+ * data center's cache before it could be stored.
  */
 export class PageViews {
   readonly #clock: Clock;
@@ -206,7 +206,7 @@ export class PageViews {
   }
 
   /**
-   * Moves counts on, for up to 25 seconds: to the data centre's cache, and to KV as far as the day's
+   * Moves counts on, for up to 25 seconds: to the data center's cache, and to KV as far as the day's
    * writes allow. Await it in `waitUntil` only. Never rejects.
    *
    * Costs at most one list and one write for each day that has something to store.
@@ -264,7 +264,7 @@ export class PageViews {
   }
 
   /**
-   * Views of a day that this data centre has counted and not stored. Asks the cache; no KV operation.
+   * Views of a day that this data center has counted and not stored. Asks the cache; no KV operation.
    *
    * @param day The day, `YYYY-MM-DD`.
    * @returns Views.
@@ -275,7 +275,7 @@ export class PageViews {
   }
 
   /**
-   * How this data centre stands today, as far as this isolate knows. Memory only.
+   * How this data center stands today, as far as this isolate knows. Memory only.
    *
    * @returns Views waiting, views lost, and what the last listing told of the network.
    */
@@ -289,13 +289,13 @@ export class PageViews {
       lost: keeper.lost,
       edgeCache: !keeper.isVolatile,
       networkWrites: network ? network.used.writes + network.used.late : null,
-      dataCentres: network?.writers ?? null,
+      dataCenters: network?.writers ?? null,
       listedAt: network?.at ?? null,
     };
   }
 }
 
-/** How a data centre stands. */
+/** How a data center stands. */
 export interface PageViewsStatus {
   /** Today. */
   readonly day: string;
@@ -303,12 +303,12 @@ export interface PageViewsStatus {
   readonly pending: number;
   /** Views that this isolate had to drop because they were too old to be stored. */
   readonly lost: number;
-  /** Whether the data centre's cache works. */
+  /** Whether the data center's cache works. */
   readonly edgeCache: boolean;
   /** Writes for page views today over the whole network, as last listed; `null` before that. */
   readonly networkWrites: number | null;
-  /** Data centres that have stored something today, as last listed; `null` before that. */
-  readonly dataCentres: number | null;
+  /** Data centers that have stored something today, as last listed; `null` before that. */
+  readonly dataCenters: number | null;
   /** When that was, in milliseconds; `null` for never. */
   readonly listedAt: number | null;
 }

@@ -77,7 +77,7 @@ const RETRY_MS_MAX = 3_600_000;
  *
  * **What KV adds.** The count of the window, so that an isolate that hears of a spent limit denies at
  * once; and the sum of what all have admitted over ten minutes, so that what was admitted too much
- * is taken back: a client that hammers on twelve isolates in three data centres at twelve times the
+ * is taken back: a client that hammers on twelve isolates in three data centers at twelve times the
  * limit gets about twice the limit on average (`scripts/simulate_limits.ts`). It may have to wait up
  * to twenty minutes for that, as `retryAfterSeconds` says. KV knows little that is younger than a
  * minute, so of a shorter window only the mean is shared.

@@ -222,7 +222,7 @@ export class RateLimiterObject {
 }
 
 /**
- * Limits hits by client exactly, over all data centres: each client has a Durable Object.
+ * Limits hits by client exactly, over all data centers: each client has a Durable Object.
  *
  * A hit costs one request to the object (100,000 a day on the free plan) and the round trip to where
  * the client was first seen; an admitted one writes a row as well.

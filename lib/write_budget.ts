@@ -2,7 +2,7 @@
  * Shares out a day's KV writes between purposes, and keeps a reserve for the site's own.
  *
  * The free plan's allowances are the account's, so no isolate can see what is left of them. A ledger
- * adds up what it is told: this isolate's operations, its data centre's (through the edge cache) and the
+ * adds up what it is told: this isolate's operations, its data center's (through the edge cache) and the
  * network's (along with page-view shards). It asks no store and costs no KV operation.
  *
  * @example Usage
@@ -28,7 +28,7 @@ import type { EdgeCache } from "./views/edge_cache.ts";
 export type { Budget, BudgetGrant, EdgeCache, KvOperation, Random };
 
 const DAY_MS = 86_400_000;
-/** Isolates of a data centre whose use is kept apart. */
+/** Isolates of a data center whose use is kept apart. */
 const PARTS_MAX = 50;
 /** How long an isolate keeps changes of the ledger to itself, in milliseconds. */
 const SYNC_MS = 2_000;
@@ -63,7 +63,7 @@ export type OperationCounts = Partial<Record<KvOperation, number>>;
 export interface PurposeStatus {
   /** Writes a day it may use, over the whole network; `null` for the site's own, which is not limited. */
   readonly share: number | null;
-  /** This data centre's operations today. */
+  /** This data center's operations today. */
   readonly here: OperationCounts;
   /** Writes of the whole network today, as far as known. */
   readonly networkWrites: number;
@@ -78,8 +78,8 @@ type Ledger = Record<string, OperationCounts>;
  * The ledger of one isolate.
  *
  * A purpose's share becomes available over the day, so that a burst cannot spend it at once. What this
- * data centre has used since the network was last heard of is taken to have been used by every other
- * data centre too. `note()` books what must be done regardless, such as a signup.
+ * data center has used since the network was last heard of is taken to have been used by every other
+ * data center too. `note()` books what must be done regardless, such as a signup.
  */
 export class WriteBudget implements Budget {
   readonly #now: () => number;
@@ -89,10 +89,10 @@ export class WriteBudget implements Budget {
   readonly #headStart: number;
   #day = -1;
   #own = emptyLedger();
-  /** Other isolates of this data centre, by name. */
+  /** Other isolates of this data center, by name. */
   #others = new Map<string, Ledger>();
   #network: ReadonlyMap<string, number> = new Map();
-  /** This data centre's writes when the network was last heard of. */
+  /** This data center's writes when the network was last heard of. */
   #heard: ReadonlyMap<string, number> = new Map();
   #writers = 1;
   #changed = false;
@@ -168,7 +168,7 @@ export class WriteBudget implements Budget {
   }
 
   /**
-   * This data centre's writes of today by purpose, page views aside: what its shards tell others.
+   * This data center's writes of today by purpose, page views aside: what its shards tell others.
    *
    * @param _day Not needed: the ledger's day is always UTC's.
    * @returns Writes by purpose.
@@ -186,7 +186,7 @@ export class WriteBudget implements Budget {
    *
    * @param _day Not needed: listings are of today.
    * @param network Writes by purpose.
-   * @param writers Data centres.
+   * @param writers Data centers.
    */
   learn(_day: string, network: Readonly<Record<string, number>>, writers: number): void {
     this.#turn();
@@ -196,10 +196,10 @@ export class WriteBudget implements Budget {
   }
 
   /**
-   * Exchanges ledgers with the isolates of this data centre. Never rejects; at most one read and one
+   * Exchanges ledgers with the isolates of this data center. Never rejects; at most one read and one
    * write of the cache every two seconds, no KV operation.
    *
-   * @param cache The data centre's cache.
+   * @param cache The data center's cache.
    */
   async sync(cache: EdgeCache | null): Promise<void> {
     const now = this.#turn();

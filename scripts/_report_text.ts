@@ -148,11 +148,11 @@ function warningLines(days: readonly DayReport[], paint: Painter): string[] {
 }
 
 function freshnessLines({ freshness, pending, dropped, writes }: DayReport): string[] {
-  const { dataCentres, oldestSeconds } = freshness;
+  const { dataCenters, oldestSeconds } = freshness;
   return [
     oldestSeconds === null
       ? "No data center has reported yet."
-      : `Data of ${formatCounted(dataCentres, "data center")}, the oldest ${
+      : `Data of ${formatCounted(dataCenters, "data center")}, the oldest ${
         formatAge(oldestSeconds)
       } old.`,
     `${formatCount(pending)} not stored yet, ${formatCount(dropped)} known to be lost, ${

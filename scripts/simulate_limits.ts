@@ -1,7 +1,7 @@
 /**
  * What a limit is worth on KV: one client hammers from every isolate, another keeps to the limit.
  *
- * Three data centres of four isolates each, on a `KvWorld`. Printed is what was admitted a window, for
+ * Three data centers of four isolates each, on a `KvWorld`. Printed is what was admitted a window, for
  * the naive read-modify-write that most code uses, for memory alone, for `RateLimiter`, and for the
  * Durable Object. `deno run -A scripts/simulate_limits.ts --help` tells the options.
  *
@@ -72,7 +72,7 @@ export const LIMIT_CASES: readonly LimitCase[] = [
   { name: "50/s", limit: 50, windowMs: 1_000 },
 ];
 
-/** The data centres. */
+/** The data centers. */
 export const LOCATIONS: readonly string[] = ["LHR", "IAD", "NRT"];
 
 /** Isolates in each. */
@@ -192,7 +192,7 @@ function mean(values: readonly number[]): number {
 }
 
 const HELP =
-  `Simulates rate limits on KV: ${LOCATIONS.length} data centres of ${ISOLATES_PER_LOCATION} isolates.
+  `Simulates rate limits on KV: ${LOCATIONS.length} data centers of ${ISOLATES_PER_LOCATION} isolates.
 
   --seed N      what all chance comes from (1)
   --minutes N   how long (30)

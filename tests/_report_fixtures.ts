@@ -30,7 +30,7 @@ export function dayReport(date: string, parts: Partial<DayReport> = {}): DayRepo
     dropped: 0,
     pending: 0,
     freshness: {
-      dataCentres: 0,
+      dataCenters: 0,
       shards: 0,
       oldestSeconds: null,
       newestSeconds: null,
@@ -91,7 +91,7 @@ export function fullDay(date: string, views: number, parts: Partial<DayReport> =
     kinds: { browser: views - unverified, unverified },
     skipped: { bot: Math.round(views * 0.7), notFound: Math.round(views * 0.2), prefetch: 11 },
     freshness: {
-      dataCentres: 14,
+      dataCenters: 14,
       shards: 14,
       oldestSeconds: 720,
       newestSeconds: 9,

@@ -34,7 +34,7 @@ export function mapCache(): EdgeCache {
  * Makes one isolate.
  *
  * @param env Settings of the Worker.
- * @param edgeCache Its data centre's cache.
+ * @param edgeCache Its data center's cache.
  * @param origin Where it is.
  */
 export function trafficWorker(

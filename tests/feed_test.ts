@@ -248,7 +248,7 @@ Deno.test("large items are read, up to get a page, and none is passed over", asy
   assertEquals(kv.operations.read, reads);
 });
 
-Deno.test("the first page is remembered in the data centre, so readers spend no list", async () => {
+Deno.test("the first page is remembered in the data center, so readers spend no list", async () => {
   const { kv, time, clock, open } = setUp();
   const edgeCache = new EdgeCacheFake({
     clock: { ...clock, sleep: () => Promise.resolve() },

@@ -290,7 +290,7 @@ Deno.test("large flushes are read by value, damaged ones left out, and bounds re
   assertEquals(errors, []);
 });
 
-Deno.test("top() answers from the data centre's cache, and its own flush shows", async () => {
+Deno.test("top() answers from the data center's cache, and its own flush shows", async () => {
   const { kv, time, ctx, open } = setUp();
   const kept = new Map<string, string>();
   const edgeCache = {

@@ -85,7 +85,7 @@ Deno.test("500 readers at once cost one list", async () => {
   assertEquals(worker.operations.list, 1);
 });
 
-Deno.test("isolates of a data centre share a reading", async () => {
+Deno.test("isolates of a data center share a reading", async () => {
   const cache = mapCache();
   const [first, second] = [trafficWorker({}, cache), trafficWorker({}, cache)];
   await store(first, busyRange(7).days);

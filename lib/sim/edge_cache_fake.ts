@@ -35,12 +35,12 @@ export interface EdgeCacheFakeOptions {
 }
 
 /**
- * One data centre's cache, as the Cache API gives it to a Worker: shared by the isolates of one
+ * One data center's cache, as the Cache API gives it to a Worker: shared by the isolates of one
  * location, not replicated, and free to forget.
  *
  * Sources: https://developers.cloudflare.com/workers/runtime-apis/cache/ (contents stay in one data
- * centre; `put` resolves even when nothing was stored). How often entries go is not documented; the
- * rate is a guess to be varied. Several machines of one data centre, each with a copy of its own, are
+ * center; `put` resolves even when nothing was stored). How often entries go is not documented; the
+ * rate is a guess to be varied. Several machines of one data center, each with a copy of its own, are
  * not modelled.
  */
 export class EdgeCacheFake implements EdgeCache {

@@ -10,7 +10,7 @@ export interface IsolateOptions {
   readonly name: string;
   /** The location's KV. */
   readonly kv: Kv;
-  /** The data centre's cache, where there is one. */
+  /** The data center's cache, where there is one. */
   readonly edgeCache?: EdgeCache | null;
   /**
    * Most milliseconds that work may go on in `waitUntil`; what takes longer is counted in
@@ -34,7 +34,7 @@ export class Isolate {
   readonly name: string;
   /** KV, as the isolate sees it. Pass it as the binding. */
   readonly kv: BulkKv;
-  /** The data centre's cache, as the isolate sees it. */
+  /** The data center's cache, as the isolate sees it. */
   readonly edgeCache: EdgeCache | null;
   /** Time, as the isolate sees it. */
   readonly clock: Clock;

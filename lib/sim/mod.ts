@@ -1,5 +1,5 @@
 /**
- * A simulation kit: virtual time, seeded chance, a data centre's cache that forgets, isolates that are
+ * A simulation kit: virtual time, seeded chance, a data center's cache that forgets, isolates that are
  * born, idle out and are killed at any point, and a trace. The same seed gives the same trace.
  *
  * Use it with a `KvWorld`, whose `now` and `sleep` then come from the simulation's clock.

@@ -9,18 +9,18 @@ import { type NetworkView, viewNetwork } from "./network.ts";
 import type { ListedShard } from "./shard.ts";
 import { parseJson } from "./tally.ts";
 
-/** Views of a data centre at which some of them probably wait at midnight, where writes are scarce. */
+/** Views of a data center at which some of them probably wait at midnight, where writes are scarce. */
 const VIEWS_TO_WAIT = 12;
-/** Late writes are planned for with this margin: a data centre may need two. */
+/** Late writes are planned for with this margin: a data center may need two. */
 const FINALS_MARGIN = 1.08;
 
 /** What one day teaches the next: how large the network is, and what it still has to store. */
 export interface Census {
-  /** Data centres that counted something, on the fullest of the last days. */
-  readonly dataCentres: number;
+  /** Data centers that counted something, on the fullest of the last days. */
+  readonly dataCenters: number;
   /** Views, on the fullest of the last days. */
   readonly total: number;
-  /** The sum of the square roots of the data centres' views, on the fullest of the last days. */
+  /** The sum of the square roots of the data centers' views, on the fullest of the last days. */
   readonly weight: number;
   /** Late writes to expect. */
   readonly finals: number;
@@ -46,7 +46,7 @@ export function rollUpKey(day: string): string {
 export function censusOf(before: readonly ListedShard[], shards: readonly ListedShard[]): Census {
   const views = [before, shards].map((day) => viewNetwork(day, 0, Infinity, "yesterday"));
   return {
-    dataCentres: Math.max(...views.map(({ writers }) => writers)),
+    dataCenters: Math.max(...views.map(({ writers }) => writers)),
     total: Math.ceil(Math.max(...views.map(({ foretold }) => foretold))),
     weight: Math.ceil(Math.max(...views.map(({ weight }) => weight))),
     finals: finalsOf(views[0]?.used.late ?? 0, viewNetwork(shards, 0, Infinity, "yesterday")),
@@ -55,7 +55,7 @@ export function censusOf(before: readonly ListedShard[], shards: readonly Listed
 
 /**
  * Late writes that follow a day. What was needed the last time tells most; else, the more views a data
- * centre has, the likelier some of them wait at midnight.
+ * center has, the likelier some of them wait at midnight.
  */
 function finalsOf(late: number, day: NetworkView): number {
   const { modes, writers, foretold } = day;
@@ -74,8 +74,8 @@ function finalsOf(late: number, day: NetworkView): number {
 export async function readCensus(kv: Kv, day: string): Promise<Census | undefined> {
   try {
     const value = parseJson(await kv.get(rollUpKey(day))) as { census?: Census } | undefined;
-    const { dataCentres, total, weight, finals }: Partial<Census> = value?.census ?? {};
-    return [dataCentres, total, weight, finals].every((n) =>
+    const { dataCenters, total, weight, finals }: Partial<Census> = value?.census ?? {};
+    return [dataCenters, total, weight, finals].every((n) =>
         Number.isSafeInteger(n) && Number(n) >= 0
       )
       ? value?.census

@@ -1,5 +1,5 @@
 /**
- * Memory and tier two: what an isolate has counted, and what its data centre's cache knows.
+ * Memory and tier two: what an isolate has counted, and what its data center's cache knows.
  *
  * @module
  */
@@ -32,7 +32,7 @@ const CACHE_TTL_SECONDS = 3 * 86_400;
 
 /** What a keeper works with. */
 export interface KeeperContext {
-  /** The data centre's name. */
+  /** The data center's name. */
   readonly colo: string;
   /** Time. */
   readonly clock: Clock;
@@ -87,7 +87,7 @@ export class DayKeeper {
   }
 
   /**
-   * Views of a day that this data centre, as far as this isolate knows, has not stored.
+   * Views of a day that this data center, as far as this isolate knows, has not stored.
    *
    * @param day The day, `YYYY-MM-DD`.
    * @returns Views.
@@ -134,7 +134,7 @@ export class DayKeeper {
   }
 
   /**
-   * Reads what the data centre's cache knows of a day, without counting anything.
+   * Reads what the data center's cache knows of a day, without counting anything.
    *
    * @param day The day, `YYYY-MM-DD`.
    */

@@ -1,5 +1,5 @@
 /**
- * What one data centre knows of one day: a merge-by-maximum structure that isolates share through the
+ * What one data center knows of one day: a merge-by-maximum structure that isolates share through the
  * edge cache.
  *
  * A day has shards, one for each key in KV. Normally there is one; a new one begins when an isolate
@@ -43,9 +43,9 @@ export interface Part {
   late: number;
 }
 
-/** One key in KV, as the data centre knows it. */
+/** One key in KV, as the data center knows it. */
 export interface Shard {
-  /** The last segment of the key: the data centre and a random suffix. */
+  /** The last segment of the key: the data center and a random suffix. */
   readonly id: string;
   /** When the shard began, in milliseconds; the oldest shard takes the new parts. */
   readonly born: number;
@@ -71,7 +71,7 @@ export interface Lesson {
   readonly census: Census | undefined;
 }
 
-/** One data centre's knowledge of one day. */
+/** One data center's knowledge of one day. */
 export interface DayState {
   /** The day, `YYYY-MM-DD`. */
   readonly day: string;

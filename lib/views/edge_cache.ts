@@ -1,10 +1,10 @@
 /**
- * The second tier: what one data centre remembers between isolates.
+ * The second tier: what one data center remembers between isolates.
  *
  * @module
  */
 
-/** One data centre's cache. Best effort: anything may be gone, or old, at any time. */
+/** One data center's cache. Best effort: anything may be gone, or old, at any time. */
 export interface EdgeCache {
   /** The text kept under a key, if it is still there. */
   get(key: string): Promise<string | undefined>;
@@ -55,7 +55,7 @@ export class WorkersEdgeCache implements EdgeCache {
 }
 
 /**
- * This data centre's cache, where the runtime has one.
+ * This data center's cache, where the runtime has one.
  *
  * @param host The host that the Worker serves.
  * @returns The cache, or `null` where there is none.

@@ -14,7 +14,7 @@ export interface NetworkView {
   readonly used: NetworkUse;
   /** Shards written within the last five minutes. */
   readonly recent: number;
-  /** Data centres that have stored something. */
+  /** Data centers that have stored something. */
   readonly writers: number;
   /** How many of them are paced how: see `PaceMode`. */
   readonly modes: readonly [number, number, number];
@@ -85,7 +85,7 @@ export function viewNetwork(
     told.writes = Math.max(told.writes, seen.writes);
     told.late = Math.max(told.late, seen.late);
     told.finals = Math.max(told.finals, seen.finals);
-    // Each data centre's shards carry the same ledger, so the largest of them is the latest.
+    // Each data center's shards carry the same ledger, so the largest of them is the latest.
     for (const [purpose, used] of Object.entries(metadata.other ?? {})) {
       const byColo = other.get(purpose) ?? new Map<string, number>();
       other.set(purpose, byColo.set(colo, Math.max(byColo.get(colo) ?? 0, used)));
@@ -124,7 +124,7 @@ function sum(numbers: Iterable<number>): number {
 }
 
 /**
- * The key under which writers without a data-centre cache tell each other of the network.
+ * The key under which writers without a data-center cache tell each other of the network.
  *
  * @param day The day, `YYYY-MM-DD`.
  * @returns `network:<day>`.

@@ -32,20 +32,20 @@ const PRICE = { views: 0.4, power: 10 } as const;
 const VOLATILE_POWER = 6;
 /** The chance of nobody coming below which nothing need be written for safety. */
 const NOBODY_SURE = 0.02;
-/** Views for each write of the budget above which every data centre will need a late write. */
+/** Views for each write of the budget above which every data center will need a late write. */
 const VIEWS_A_WRITE_MANY = 10;
 /** The share of the writes that goes into freshness instead of safety: at least, and at most. */
 const FRESHNESS = { least: 0.12, most: 0.9 } as const;
-/** Views of a data centre at which about two thirds of the writes go into freshness. */
+/** Views of a data center at which about two thirds of the writes go into freshness. */
 const VIEWS_TO_FRESHEN = 60;
 /** The end of a day is planned as if this much of it were left, so that a late rush fits. */
 const HORIZON_MIN_MS = 3_600_000;
-/** Late writes that a data centre needs, by how it was paced when it was last heard of. */
+/** Late writes that a data center needs, by how it was paced when it was last heard of. */
 const FINALS_BY_MODE = [0, 0.7, 1.05] as const;
 /** How much of a day's late writes is expected again the day after, while writes stay scarce. */
 const FINALS_KEPT = 0.95;
-/** Data centres that a busy network is taken to have until it is known. */
-const DATA_CENTRES_BUSY = 200;
+/** Data centers that a busy network is taken to have until it is known. */
+const DATA_CENTERS_BUSY = 200;
 /** How much of the plan is taken to be used where no listing tells: low enough to go and look. */
 const GUESS = 0.9;
 const VOLATILE_GUESS = 0.5;
@@ -73,7 +73,7 @@ export interface PaceInput {
   readonly before: { readonly day: Day; readonly network: NetworkView } | undefined;
   /** What the roll-up of the day before taught. */
   readonly census: Census | undefined;
-  /** Views that the data centre has seen today, stored or not. */
+  /** Views that the data center has seen today, stored or not. */
   readonly total: number;
   /** Views that it saw yesterday, as far as known. */
   readonly totalBefore: number;
@@ -83,13 +83,13 @@ export interface PaceInput {
   readonly countedAt: number;
   /** When the shard was last stored, or else began, in milliseconds. */
   readonly since: number;
-  /** Whether what waits dies with the isolate, because there is no data-centre cache. */
+  /** Whether what waits dies with the isolate, because there is no data-center cache. */
   readonly volatile: boolean;
 }
 
 /** What pacing says. */
 export interface Pace {
-  /** Whether the network must be looked at before: not where a data centre keeps to its own share. */
+  /** Whether the network must be looked at before: not where a data center keeps to its own share. */
   readonly look: boolean;
   /** From when on a write is in order, in milliseconds; `Infinity` for not today. */
   readonly dueAt: number;
@@ -111,7 +111,7 @@ function hidden(network: NetworkView): number {
 }
 
 /**
- * How many data centres could not store on a day all they had: each needs one late write the day after.
+ * How many data centers could not store on a day all they had: each needs one late write the day after.
  * Those that stored nothing at all do not show; the day before tells of them.
  */
 export function finalsAfter({ modes, used }: NetworkView): number {
@@ -138,7 +138,7 @@ function viewsToCome({ now, today, network, before, census }: PaceInput): number
   return rate * Math.max(HORIZON_MIN_MS, today.end - now) / (today.end - today.start);
 }
 
-/** The chance that nobody comes to this data centre before tomorrow is over. */
+/** The chance that nobody comes to this data center before tomorrow is over. */
 function chanceOfNobody({ now, today, total, totalBefore }: PaceInput): number {
   const length = today.end - today.start;
   const watched = (now - today.start) / length + (totalBefore > 0 ? 1 : 0) + 0.5;
@@ -153,7 +153,7 @@ function chanceOfNobody({ now, today, total, totalBefore }: PaceInput): number {
  * While writes abound (the day's plan is not used up and the traffic foretold fits into what is left)
  * it is at once. Otherwise a write must save views: those that wait, times the chance that nobody comes
  * to carry them on before tomorrow is over, against a price that rises steeply as the day's plan is
- * used up. Some of the writes go into freshness: data centres take turns in proportion to the square
+ * used up. Some of the writes go into freshness: data centers take turns in proportion to the square
  * roots of their traffic. What dies with its isolate is written when it has grown to what each write of
  * the rest of the day must carry.
  *
@@ -199,16 +199,16 @@ function isBusy(input: PaceInput): boolean {
   return Math.max(...days) > VIEWS_A_WRITE_MANY * input.writesPerDay;
 }
 
-/** The share of the writes that goes into freshness: the busier data centres are, the less is at risk. */
+/** The share of the writes that goes into freshness: the busier data centers are, the less is at risk. */
 function freshness({ census }: PaceInput): number {
   if (!census) return FRESHNESS.least;
-  const views = census.total / Math.max(1, census.dataCentres);
+  const views = census.total / Math.max(1, census.dataCenters);
   const share = 1 - Math.exp(-views / VIEWS_TO_FRESHEN);
   return Math.min(FRESHNESS.most, Math.max(FRESHNESS.least, share));
 }
 
 /**
- * When it is a data centre's turn to freshen its numbers. It keeps to its own share of the network's
+ * When it is a data center's turn to freshen its numbers. It keeps to its own share of the network's
  * weight, so once it knows that, it need not look again.
  */
 function turn(input: PaceInput, pool: number): { dueAt: number; look: boolean } {
@@ -218,7 +218,7 @@ function turn(input: PaceInput, pool: number): { dueAt: number; look: boolean } 
   const ownDay = isKnown ? totalBefore : wholeDay(input.total, (input.now - today.start) / length);
   const own = Math.sqrt(Math.max(1, ownDay));
   // A young day shows few of those that will come.
-  const expected = census?.dataCentres ?? (isBusy(input) ? DATA_CENTRES_BUSY : 0);
+  const expected = census?.dataCenters ?? (isBusy(input) ? DATA_CENTERS_BUSY : 0);
   const seen = Math.max(1, network?.writers ?? 0);
   const listed = (network?.weight ?? own) * Math.max(1, expected / seen);
   const weight = Math.max(own, isKnown ? census.weight : listed);

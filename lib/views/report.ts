@@ -26,7 +26,7 @@ export interface ReportContext {
   readonly calendar: Calendar;
   /** Turns paths that were stored before the site had templates into these. */
   readonly templates?: PathTemplates;
-  /** Views of today that the answering data centre has not stored. */
+  /** Views of today that the answering data center has not stored. */
   readonly pending?: number;
   /** Where the operations are booked. */
   readonly budget?: Budget;
@@ -120,7 +120,7 @@ function freshnessOf({ shards, source }: StoredDay, now: number): Freshness {
     metadata ? [Math.max(0, Math.floor(now / 1000) - metadata.at)] : []
   );
   return {
-    dataCentres: new Set(shards.map(({ writer }) => coloOf(writer))).size,
+    dataCenters: new Set(shards.map(({ writer }) => coloOf(writer))).size,
     shards: shards.length,
     oldestSeconds: ages.length > 0 ? Math.max(...ages) : null,
     newestSeconds: ages.length > 0 ? Math.min(...ages) : null,
@@ -143,7 +143,7 @@ export function noteOf(report: Omit<DayReport, "note">): string {
       ? "Nothing has been stored for this day"
       : "Never more than was viewed; views that died with a server before they were stored are missing",
   ];
-  if (pending > 0) parts.push(`${pending} more wait in this data centre`);
+  if (pending > 0) parts.push(`${pending} more wait in this data center`);
   if (dropped > 0) parts.push(`${dropped} are known to be lost`);
   if (damaged > 0) parts.push(`${damaged} stored values were unreadable and left out`);
   return `${parts.join("; ")}.`;

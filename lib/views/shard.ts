@@ -38,7 +38,7 @@ export interface ShardMetadata {
   readonly mode: 0 | 1 | 2;
   /** What its writer knew of the network on the day it was written. */
   readonly seen: NetworkUse;
-  /** Other KV writes of that data centre on that day, by purpose. */
+  /** Other KV writes of that data center on that day, by purpose. */
   readonly other?: Readonly<Record<string, number>>;
 }
 
@@ -66,10 +66,10 @@ export function shardKey(day: string, writer: string): string {
 }
 
 /**
- * The data centre of a writer.
+ * The data center of a writer.
  *
  * @param writer The writer, for example `LHR-k3j9ax`.
- * @returns The data centre, for example `LHR`.
+ * @returns The data center, for example `LHR`.
  */
 export function coloOf(writer: string): string {
   const end = writer.lastIndexOf("-");

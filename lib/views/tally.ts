@@ -1,5 +1,5 @@
 /**
- * The bounded count of one day: what memory, data centre and KV all hold.
+ * The bounded count of one day: what memory, data center and KV all hold.
  *
  * @module
  */

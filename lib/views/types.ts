@@ -71,8 +71,8 @@ export interface TrafficWarning {
 
 /** How fresh and how complete a day's numbers are. */
 export interface Freshness {
-  /** Distinct data centres that have stored something for the day. */
-  readonly dataCentres: number;
+  /** Distinct data centers that have stored something for the day. */
+  readonly dataCenters: number;
   /** Shards merged into this answer. */
   readonly shards: number;
   /** Seconds since the least recently written shard was written; `null` where there is none. */
@@ -91,7 +91,7 @@ export interface DayReport extends DayCounts {
   readonly timeZone: string;
   /** Whether the day is not over yet. */
   readonly partial: boolean;
-  /** Views that the answering data centre has counted and not yet stored. */
+  /** Views that the answering data center has counted and not yet stored. */
   pending: number;
   /** How fresh the numbers are. */
   readonly freshness: Freshness;

@@ -1,5 +1,5 @@
 /**
- * Carries counts from an isolate's memory to its data centre's cache, and from there to KV.
+ * Carries counts from an isolate's memory to its data center's cache, and from there to KV.
  *
  * @module
  */
@@ -54,13 +54,13 @@ export interface WriterContext extends KeeperContext {
   readonly keysMax: number;
   /** The ledger. */
   readonly budget: Budget | undefined;
-  /** Tells other purposes' writes of this data centre today, and is told the network's. */
+  /** Tells other purposes' writes of this data center today, and is told the network's. */
   readonly exchange: Exchange | undefined;
 }
 
-/** How the ledgers of data centres reach each other: along with the shards' metadata. */
+/** How the ledgers of data centers reach each other: along with the shards' metadata. */
 export interface Exchange {
-  /** This data centre's writes today, by purpose. */
+  /** This data center's writes today, by purpose. */
   local(day: string): Readonly<Record<string, number>>;
   /** The network's writes today, by purpose, as a listing showed them. */
   learn(day: string, network: Readonly<Record<string, number>>, writers: number): void;
@@ -148,7 +148,7 @@ export class ShardWriter {
     return await this.#put(state, shard, today, kv);
   }
 
-  /** Reads once a day what the day before teaches. One read a data centre and day. */
+  /** Reads once a day what the day before teaches. One read a data center and day. */
   async #learn(today: Day, kv: Kv): Promise<void> {
     const { clock, budget } = this.#context;
     const state = this.keeper.stateOf(today.name);

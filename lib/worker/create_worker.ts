@@ -44,7 +44,7 @@ export interface WorkerOptions {
   readonly clock?: Clock;
   /** Chance. @default {systemRandom} */
   readonly random?: Random;
-  /** The data centre's cache; `null` for none. @default {the Cache API} */
+  /** The data center's cache; `null` for none. @default {the Cache API} */
   readonly edgeCache?: EdgeCache | null;
   /** Told of everything that failed and that no visitor saw. @default {does nothing} */
   readonly onError?: (error: unknown) => void;

@@ -19,7 +19,7 @@ export interface IsolateParts {
   readonly clock: Clock;
   /** Chance. */
   readonly random: Random;
-  /** The data centre's cache; `null` for none, `undefined` for the Cache API. */
+  /** The data center's cache; `null` for none, `undefined` for the Cache API. */
   readonly edgeCache: EdgeCache | null | undefined;
   /** Told of everything that failed. */
   readonly onError: (error: unknown) => void;
@@ -33,9 +33,9 @@ export interface Isolate {
   readonly random: Random;
   /** Days. */
   readonly calendar: Calendar;
-  /** The data centre's name. */
+  /** The data center's name. */
   readonly colo: string;
-  /** The data centre's cache. */
+  /** The data center's cache. */
   readonly edgeCache: EdgeCache | null;
   /** The counter. */
   readonly views: PageViews;

@@ -37,9 +37,9 @@ export interface RouteContext {
   readonly ctx: WaitUntil;
   /** The namespace, where one is bound. */
   readonly kv: Kv | undefined;
-  /** This data centre's cache, where there is one. */
+  /** This data center's cache, where there is one. */
   readonly edgeCache: EdgeCache | null;
-  /** The data centre's name, for example `LHR`. */
+  /** The data center's name, for example `LHR`. */
   readonly colo: string;
   /** Time. */
   readonly clock: Clock;

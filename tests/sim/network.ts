@@ -1,5 +1,5 @@
 /**
- * A simulated network that counts page views: many data centres, short-lived isolates, one KV.
+ * A simulated network that counts page views: many data centers, short-lived isolates, one KV.
  *
  * @module
  */
@@ -18,17 +18,17 @@ export interface NetworkOptions {
   readonly seed?: number;
   /** Views a day. @default {5000} */
   readonly viewsPerDay?: number;
-  /** Data centres. @default {50} */
-  readonly dataCentres?: number;
+  /** Data centers. @default {50} */
+  readonly dataCenters?: number;
   /** Days; the last one only shows what becomes of the one before. @default {2} */
   readonly days?: number;
-  /** Isolates of a data centre at a time, at most. @default {3} */
+  /** Isolates of a data center at a time, at most. @default {3} */
   readonly isolatesMax?: number;
   /** How long an isolate idles before it goes, in milliseconds. @default {900_000} */
   readonly idleMs?: number;
   /** The chance, at each request, that the isolate has just been killed. @default {0.002} */
   readonly killRate?: number;
-  /** Whether there is a data-centre cache. @default {"cache"} */
+  /** Whether there is a data-center cache. @default {"cache"} */
   readonly edgeCache?: "cache" | "none";
   /** The chance, at each read, that a cache entry is gone. @default {0.001} */
   readonly cacheLossRate?: number;
@@ -105,13 +105,13 @@ class Network {
   readonly #pools: IsolatePool<Counter>[] = [];
   readonly #days: DayResult[] = [];
   readonly #visits: Visit[];
-  /** Views by day and data centre. */
+  /** Views by day and data center. */
   readonly #made = new Map<string, number>();
   #overdue = 0;
   #errors = 0;
 
   constructor(options: NetworkOptions) {
-    const { seed = 1, viewsPerDay = 5_000, dataCentres = 50, days = 2 } = options;
+    const { seed = 1, viewsPerDay = 5_000, dataCenters = 50, days = 2 } = options;
     const { signupsPerDay = 20, spike } = options;
     this.#options = options;
     this.#sim = new Simulation({ seed, startMs: START_MS });
@@ -122,13 +122,13 @@ class Network {
       logMax: 0,
       ...options.kv,
     });
-    for (let n = 0; n < dataCentres; n++) this.#pools.push(this.#pool(n));
+    for (let n = 0; n < dataCenters; n++) this.#pools.push(this.#pool(n));
     this.#visits = drawTraffic({
       random: this.#sim.chance("traffic"),
       start: START_MS,
       days,
       viewsPerDay,
-      dataCentres,
+      dataCenters,
       pagesPerSession: 2.5,
       pageMs: 40_000,
       signupsPerDay,
@@ -194,13 +194,13 @@ class Network {
     });
   }
 
-  #visit({ at, dataCentre, page, kind }: Visit): void {
-    const pool = this.#pools[dataCentre];
+  #visit({ at, dataCenter, page, kind }: Visit): void {
+    const pool = this.#pools[dataCenter];
     const day = this.#days[Math.floor((at - START_MS) / DAY_MS)];
     if (!pool || !day) return;
     if (kind === "signup") {
       day.signups++;
-      const kv = this.#world.location(coloName(dataCentre));
+      const kv = this.#world.location(coloName(dataCenter));
       this.#sim.spawn(kv.put(`waitlist:${at}-${page}`, "1").catch(() => day.refused++));
       return;
     }
@@ -210,7 +210,7 @@ class Network {
     this.#sim.touch();
     void isolate;
     if ((this.#options.viewsPerDay ?? 5_000) > CLOSE_LOOK_MAX) return;
-    const name = `${day.day}:${coloName(dataCentre)}`;
+    const name = `${day.day}:${coloName(dataCenter)}`;
     const made = (this.#made.get(name) ?? 0) + 1;
     this.#made.set(name, made);
     this.#sim.at(at + 60_000, () => {
@@ -218,7 +218,7 @@ class Network {
     });
   }
 
-  /** Views of a day and data centre in its shards. */
+  /** Views of a day and data center in its shards. */
   #storedBy(name: string): number {
     let shards = 0;
     for (const text of this.#world.central(`views:${name}`).values()) {
@@ -271,7 +271,7 @@ function dayName(ms: number): string {
   return addDays(new Date(ms).toISOString().slice(0, 10), 0);
 }
 
-/** A name for the n-th data centre. */
+/** A name for the n-th data center. */
 function coloName(n: number): string {
   return `D${String(n).padStart(3, "0")}`;
 }

@@ -1,5 +1,5 @@
 /**
- * The traffic of a simulated network: sessions over data centres, by the hour of each one's day.
+ * The traffic of a simulated network: sessions over data centers, by the hour of each one's day.
  *
  * @module
  */
@@ -10,8 +10,8 @@ import type { Random } from "../../lib/clock.ts";
 export interface Visit {
   /** When, in milliseconds. */
   readonly at: number;
-  /** Which data centre answers. */
-  readonly dataCentre: number;
+  /** Which data center answers. */
+  readonly dataCenter: number;
   /** Which page is asked for. */
   readonly page: number;
   /** What it is. */
@@ -28,8 +28,8 @@ export interface TrafficOptions {
   readonly days: number;
   /** Views a day over the whole network, on average. */
   readonly viewsPerDay: number;
-  /** Data centres; the n-th gets 1/n of what the first one gets. */
-  readonly dataCentres: number;
+  /** Data centers; the n-th gets 1/n of what the first one gets. */
+  readonly dataCenters: number;
   /** Views of a session, on average. */
   readonly pagesPerSession: number;
   /** Milliseconds between two pages of a session, on average. */
@@ -76,9 +76,9 @@ function zipf(count: number): Float64Array {
   return sums;
 }
 
-/** How busy a data centre is at a moment, from 0 to 1: least at night, by its longitude. */
-function busyness(at: number, dataCentre: number): number {
-  const longitude = (dataCentre * 0.618_034) % 1;
+/** How busy a data center is at a moment, from 0 to 1: least at night, by its longitude. */
+function busyness(at: number, dataCenter: number): number {
+  const longitude = (dataCenter * 0.618_034) % 1;
   return (1 + 0.8 * Math.sin(2 * Math.PI * (at / DAY_MS + longitude))) / 1.8;
 }
 
@@ -90,16 +90,16 @@ function busyness(at: number, dataCentre: number): number {
  */
 export function drawTraffic(options: TrafficOptions): Visit[] {
   const { random, start, days, viewsPerDay, pagesPerSession, pageMs, signupsPerDay } = options;
-  const byDataCentre = zipf(options.dataCentres);
+  const byDataCenter = zipf(options.dataCenters);
   const byPage = zipf(PAGES);
   const visits: Visit[] = [];
   const end = start + days * DAY_MS;
   const session = (from: number, length: number) => {
-    const dataCentre = draw(byDataCentre, random);
+    const dataCenter = draw(byDataCenter, random);
     let at = from + random() * length;
-    while (random() > busyness(at, dataCentre)) at = from + random() * length;
+    while (random() > busyness(at, dataCenter)) at = from + random() * length;
     do {
-      visits.push({ at: Math.floor(at), dataCentre, page: draw(byPage, random), kind: "view" });
+      visits.push({ at: Math.floor(at), dataCenter, page: draw(byPage, random), kind: "view" });
       at += -Math.log(1 - random()) * pageMs;
     } while (at < end && random() > 1 / pagesPerSession);
   };
@@ -112,7 +112,7 @@ export function drawTraffic(options: TrafficOptions): Visit[] {
   }
   for (let n = 0; n < days * signupsPerDay; n++) {
     const at = Math.floor(start + random() * days * DAY_MS);
-    visits.push({ at, dataCentre: draw(byDataCentre, random), page: n, kind: "signup" });
+    visits.push({ at, dataCenter: draw(byDataCenter, random), page: n, kind: "signup" });
   }
   return visits.sort((a, b) => a.at - b.at);
 }

@@ -93,12 +93,12 @@ function compare(
  */
 export function renderTrust({ days, writesMax }: TrafficView): Html {
   const day = days[days.length - 1] as DayReport;
-  const { dataCentres, oldestSeconds, newestSeconds } = day.freshness;
+  const { dataCenters, oldestSeconds, newestSeconds } = day.freshness;
   const damaged = sumOf(days, (each) => each.damaged);
   return markup`<section><h2>What these numbers are worth</h2><p>${day.note}</p><ul><li>${
     oldestSeconds === null || newestSeconds === null
       ? "No data center has reported."
-      : markup`Data of <b>${formatCounted(dataCentres, "data center")}</b>, the oldest <b>${
+      : markup`Data of <b>${formatCounted(dataCenters, "data center")}</b>, the oldest <b>${
         formatAge(oldestSeconds)
       }</b> old, the newest ${formatAge(newestSeconds)}.`
   }</li><li><b>${formatCount(day.writes)}</b> of ${

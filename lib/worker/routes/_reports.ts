@@ -3,8 +3,8 @@
  * day, for everything.
  *
  * A report is read once a minute at most, less and less often when many are read a day, and at once
- * when this data centre has stored something since, up to three times a minute. In between it comes
- * from memory or from the data centre's cache; only what waits to be stored is always up to date.
+ * when this data center has stored something since, up to three times a minute. In between it comes
+ * from memory or from the data center's cache; only what waits to be stored is always up to date.
  *
  * @module
  */
@@ -94,7 +94,7 @@ function memoryOf(context: RouteContext): Memory {
 }
 
 /**
- * Forgets what this isolate and its data centre's cache share, because what is stored has changed.
+ * Forgets what this isolate and its data center's cache share, because what is stored has changed.
  *
  * @param context The request.
  */
@@ -143,7 +143,7 @@ interface Reading<T> {
   read(): Promise<T>;
 }
 
-/** Reads through the data centre's cache, whose failures are no reason not to answer. */
+/** Reads through the data center's cache, whose failures are no reason not to answer. */
 async function load<T>(
   { edgeCache, clock, ctx }: RouteContext,
   memory: Memory,

@@ -1,5 +1,5 @@
 /**
- * `GET /api/health`: how this data centre stands.
+ * `GET /api/health`: how this data center stands.
  *
  * @module
  */
@@ -14,7 +14,7 @@ export const healthRoutes: readonly Route[] = [{
     return Response.json({
       ok: kv !== undefined,
       store: kv === undefined ? "none" : "kv",
-      dataCentre: colo,
+      dataCenter: colo,
       now: clock.now(),
       views: views.status(),
       budget: budget.status(),

@@ -94,7 +94,7 @@ function describeSchemas(): Json {
       writes: count,
       note: text,
       freshness: shape({
-        dataCentres: count,
+        dataCenters: count,
         shards: count,
         oldestSeconds: age,
         newestSeconds: age,
