@@ -7,7 +7,7 @@
 import type { Kv } from "../kv/kv.ts";
 import { type NetworkView, viewNetwork } from "./network.ts";
 import type { ListedShard } from "./shard.ts";
-import { parseJson } from "./tally.ts";
+import { isCount, parseJson } from "./tally.ts";
 
 /** Views of a data center at which some of them probably wait at midnight, where writes are scarce. */
 const VIEWS_TO_WAIT = 12;
@@ -75,11 +75,7 @@ export async function readCensus(kv: Kv, day: string): Promise<Census | undefine
   try {
     const value = parseJson(await kv.get(rollUpKey(day))) as { census?: Census } | undefined;
     const { dataCenters, total, weight, finals }: Partial<Census> = value?.census ?? {};
-    return [dataCenters, total, weight, finals].every((n) =>
-        Number.isSafeInteger(n) && Number(n) >= 0
-      )
-      ? value?.census
-      : undefined;
+    return [dataCenters, total, weight, finals].every(isCount) ? value?.census : undefined;
   } catch {
     // Without it the day is paced as if it were the first.
     return undefined;

@@ -159,12 +159,14 @@ export function openPart(shard: Shard, name: string, now: number): Part {
  */
 export function sumShard(shard: Shard): Omit<Part, "at"> {
   const sum = emptyPart(0);
-  for (const part of [shard.base, ...shard.parts.values()]) {
-    addTally(sum.tally, part.tally);
-    sum.writes += part.writes;
-    sum.late += part.late;
-  }
+  for (const part of [shard.base, ...shard.parts.values()]) addPart(sum, part);
   return sum;
+}
+
+function addPart(sum: Part, { tally, writes, late }: Part): void {
+  addTally(sum.tally, tally);
+  sum.writes += writes;
+  sum.late += late;
 }
 
 /**
@@ -221,8 +223,10 @@ function mergeShard(mine: Shard, theirs: Shard): void {
     // A base is taken whole: the sum of two would count what both hold twice.
     mine.base = theirs.base;
     mine.folded.clear();
-    for (const name of theirs.folded) mine.folded.add(name);
-    for (const name of theirs.folded) mine.parts.delete(name);
+    for (const name of theirs.folded) {
+      mine.folded.add(name);
+      mine.parts.delete(name);
+    }
   }
   for (const [name, part] of theirs.parts) {
     if (!mine.folded.has(name)) mine.parts.set(name, mergePart(mine.parts.get(name), part));
@@ -247,10 +251,8 @@ export function mergeDay(mine: DayState, theirs: DayState): void {
     else mine.shards.set(id, shard);
   }
   if (theirs.network && theirs.network.at > (mine.network?.at ?? 0)) mine.network = theirs.network;
-  const knowsMore = Boolean(theirs.lesson.census) === Boolean(mine.lesson.census)
-    ? theirs.lesson.at > mine.lesson.at
-    : theirs.lesson.census !== undefined;
-  if (knowsMore) mine.lesson = theirs.lesson;
+  const knowsMore = Number(!mine.lesson.census) - Number(!theirs.lesson.census);
+  if ((knowsMore || theirs.lesson.at - mine.lesson.at) > 0) mine.lesson = theirs.lesson;
   if (theirs.leaseUntil > mine.leaseUntil) {
     mine.leaseUntil = theirs.leaseUntil;
     mine.leaseBy = theirs.leaseBy;
@@ -275,10 +277,7 @@ export function foldParts(state: DayState, now: number): void {
     if (shard.parts.size <= PARTS_MAX) continue;
     for (const [name, part] of shard.parts) {
       if (now - part.at < PART_CLOSED_MS) continue;
-      const base = shard.base;
-      addTally(base.tally, part.tally);
-      base.writes += part.writes;
-      base.late += part.late;
+      addPart(shard.base, part);
       shard.parts.delete(name);
       shard.folded.add(name);
     }
@@ -352,11 +351,9 @@ export function decodeDay(text: string | undefined, day: string): DayState | und
     if (!shard) return undefined;
     shards.set(shard.id, shard);
   }
-  const { network, lesson, leaseUntil, blockedUntil, restUntil, refusals } = value;
-  if (!Number.isFinite(lesson?.at)) return undefined;
-  if (![leaseUntil, blockedUntil, restUntil, refusals].every(Number.isFinite)) {
-    return undefined;
-  }
-  const leaseBy = String(value.leaseBy);
-  return { day, shards, network, lesson, leaseUntil, leaseBy, blockedUntil, restUntil, refusals };
+  const { lesson, leaseUntil, blockedUntil, restUntil, refusals } = value;
+  const numbers = [lesson?.at, leaseUntil, blockedUntil, restUntil, refusals];
+  return numbers.every(Number.isFinite)
+    ? { ...value, shards, leaseBy: String(value.leaseBy) }
+    : undefined;
 }

@@ -91,6 +91,8 @@ export function viewNetwork(
       other.set(purpose, byColo.set(colo, Math.max(byColo.get(colo) ?? 0, used)));
     }
   }
+  const byMode: [number, number, number] = [0, 0, 0];
+  for (const { mode } of modes.values()) byMode[mode]++;
   return {
     at: now,
     used: {
@@ -98,28 +100,19 @@ export function viewNetwork(
       late: Math.max(told.late, late),
       finals: told.finals,
     },
-    ...sums(totals, modes),
+    writers: totals.size,
+    modes: byMode,
+    weight: sum(totals, (views) => Math.sqrt(Math.max(1, views))),
     recent,
     total,
     foretold,
-    other: Object.fromEntries([...other].map(([purpose, used]) => [purpose, sum(used.values())])),
+    other: Object.fromEntries([...other].map(([purpose, used]) => [purpose, sum(used)])),
   };
 }
 
-function sums(
-  totals: ReadonlyMap<string, number>,
-  modes: ReadonlyMap<string, { mode: 0 | 1 | 2 }>,
-): Pick<NetworkView, "writers" | "modes" | "weight"> {
-  const byMode: [number, number, number] = [0, 0, 0];
-  for (const { mode } of modes.values()) byMode[mode]++;
-  let weight = 0;
-  for (const views of totals.values()) weight += Math.sqrt(Math.max(1, views));
-  return { writers: totals.size, modes: byMode, weight };
-}
-
-function sum(numbers: Iterable<number>): number {
+function sum(numbers: ReadonlyMap<unknown, number>, of = (n: number): number => n): number {
   let total = 0;
-  for (const number of numbers) total += number;
+  for (const number of numbers.values()) total += of(number);
   return total;
 }
 
@@ -140,10 +133,10 @@ export function hintKey(day: string): string {
  * @returns The network, or `undefined` where the value is damaged.
  */
 export function parseNetwork(value: unknown): NetworkView | undefined {
-  if (typeof value !== "object" || value === null) return undefined;
-  const { at, used, recent, writers, modes, weight, total, foretold } = value as NetworkView;
+  const view: Partial<NetworkView> = Object(value);
+  const { at, used, recent, writers, modes, weight, total, foretold } = view;
   const numbers = [at, used?.writes, used?.late, used?.finals, recent, writers, weight, total];
-  const isNetwork = [...numbers, foretold, ...(Array.isArray(modes) ? modes : [NaN])]
-    .every(Number.isFinite);
-  return isNetwork ? { ...(value as NetworkView), other: {} } : undefined;
+  const isNetwork = Array.isArray(modes) &&
+    [...numbers, foretold, ...modes].every(Number.isFinite);
+  return isNetwork ? { ...(view as NetworkView), other: {} } : undefined;
 }

@@ -106,9 +106,14 @@ export class ShardWriter {
 
   /** Notes that an operation never came back: KV is left alone for a while. */
   stalled(): void {
-    const { clock, random, calendar, onError } = this.#context;
+    const { clock, calendar } = this.#context;
     const state = this.keeper.stateOf(calendar.dayAt(clock.now()).name);
-    const error = new Error("Cannot finish storing page views: no answer in time");
+    this.#block(state, new Error("Cannot finish storing page views: no answer in time"));
+  }
+
+  /** Leaves KV alone after a failure, for as long as that takes to mend. */
+  #block(state: DayState, error: unknown): void {
+    const { clock, random, onError } = this.#context;
     state.blockedUntil = clock.now() + delayAfter(error, state.refusals++, clock.now(), random);
     onError(error);
   }
@@ -252,11 +257,7 @@ export class ShardWriter {
   async #look(state: DayState, kv: Kv, today: Day): Promise<void> {
     const { clock, budget, onError, exchange } = this.#context;
     try {
-      const { shards } = await listShards(
-        kv,
-        state.day,
-        () => budget?.note("views", "list"),
-      );
+      const { shards } = await listShards(kv, state.day, () => budget?.note("views", "list"));
       const which = state.day === today.name ? "today" : "yesterday";
       const view = viewNetwork(shards, clock.now(), today.start, which);
       state.network = { ...view, used: { ...view.used, finals: this.#finals(view, today) } };
@@ -268,8 +269,7 @@ export class ShardWriter {
         // A write that a listing much later does not show was overwritten or lost: it is due again.
         const isOld = shard && clock.now() - shard.storedAt > 10 * LISTING_FRESH_MS;
         if (shard && metadata && isOld && metadata.total < shard.storedTotal) {
-          shard.storedTotal = metadata.total;
-          shard.storedEvents = metadata.total;
+          shard.storedTotal = shard.storedEvents = metadata.total;
           shard.storedAt = clock.now() - SPACING_MS;
         }
       }
@@ -280,7 +280,7 @@ export class ShardWriter {
   }
 
   async #put(state: DayState, shard: Shard, today: Day, kv: Kv): Promise<number> {
-    const { clock, random, budget, onError, exchange, keysMax } = this.#context;
+    const { clock, budget, exchange, keysMax } = this.#context;
     const part = this.keeper.part(state, clock.now(), shard);
     part.writes++;
     if (state.day !== today.name) part.late++;
@@ -314,11 +314,9 @@ export class ShardWriter {
       state.refusals = 0;
       this.#spend(state, today);
     } catch (error) {
-      const wait = delayAfter(error, state.refusals++, clock.now(), random);
-      state.blockedUntil = clock.now() + wait;
+      this.#block(state, error);
       const now = this.keeper.peek(today.name);
       if (now) now.blockedUntil = Math.max(now.blockedUntil, state.blockedUntil);
-      onError(error);
     }
     state.leaseUntil = clock.now();
     if (this.keeper.isVolatile) await this.#writeHint(today, kv);
@@ -328,24 +326,26 @@ export class ShardWriter {
 
   /** Late writes expected today: what was known before a listing is not forgotten by it. */
   #finals({ used }: NetworkView, today: Day): number {
-    const known = [today.name, addDays(today.name, -1)].map((day) => {
-      const network = this.keeper.peek(day)?.network;
-      if (!network) return 0;
-      return network.at >= today.start ? network.used.finals : finalsAfter(network);
-    });
+    const known = this.#networks(today).map((network) =>
+      network.at >= today.start ? network.used.finals : finalsAfter(network)
+    );
     return Math.max(used.finals, ...known);
   }
 
   /** Today's writes of the network, as far as known. */
   #used(today: Day): { writes: number; late: number } {
-    const views = [today.name, addDays(today.name, -1)].flatMap((day) => {
-      const network = this.keeper.peek(day)?.network;
-      return network && network.at >= today.start ? [network.used] : [];
-    });
+    const views = this.#networks(today).filter(({ at }) => at >= today.start);
     return {
-      writes: Math.max(0, ...views.map(({ writes }) => writes)),
-      late: Math.max(0, ...views.map(({ late }) => late)),
+      writes: Math.max(0, ...views.map(({ used }) => used.writes)),
+      late: Math.max(0, ...views.map(({ used }) => used.late)),
     };
+  }
+
+  /** What listings of today and of yesterday have shown. */
+  #networks(today: Day): NetworkView[] {
+    return [today.name, addDays(today.name, -1)].flatMap((day) =>
+      this.keeper.peek(day)?.network ?? []
+    );
   }
 
   /** Adds a write of this isolate's to what the last listing showed. */
