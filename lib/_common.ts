@@ -1,6 +1,9 @@
 /** What {@linkcode Conversations}, {@linkcode KeywordLog} and {@linkcode Feed} share. */
 
 import type { Budget, BudgetGrant, KvOperation } from "./budget.ts";
+import { parseJson } from "./views/tally.ts";
+
+export { isCount } from "./views/tally.ts";
 
 /** What a module that has no ledger is told. */
 const GRANTED: BudgetGrant = { granted: true, retryAfterMs: 0 };
@@ -16,11 +19,7 @@ export function ask(
 
 /** Reads a JSON object; `undefined` for anything else. Never throws. */
 export function parseRecord(text: string): Record<string, unknown> | undefined {
-  try {
-    return asRecord(JSON.parse(text));
-  } catch {
-    return undefined;
-  }
+  return asRecord(parseJson(text));
 }
 
 /** The value when it is an object and no array. */
@@ -28,11 +27,6 @@ export function asRecord(value: unknown): Record<string, unknown> | undefined {
   return typeof value === "object" && value !== null && !Array.isArray(value)
     ? value as Record<string, unknown>
     : undefined;
-}
-
-/** Whether a value is a whole number of at least 0. */
-export function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
 /** Checks the numbers among options: finite, within bounds, whole unless named in milliseconds or seconds. */

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { parseJson } from "../../views/tally.ts";
 import { errorResponse } from "../route.ts";
 
 /** Bytes of a body at most. */
@@ -26,16 +27,21 @@ export async function readBody(request: Request): Promise<Record<string, unknown
     }
     text += decoder.decode(chunk, { stream: true });
   }
-  if (/^application\/x-www-form-urlencoded/i.test(request.headers.get("content-type") ?? "")) {
-    return Object.fromEntries(new URLSearchParams(text));
-  }
-  try {
-    const value = JSON.parse(text);
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
-  } catch {
-    // Answered below, like JSON that is no object.
-  }
-  return errorResponse(400, "badJson", "Body must be a JSON object");
+  if (isForm(request)) return Object.fromEntries(new URLSearchParams(text));
+  const value = parseJson(text);
+  return value instanceof Object && !Array.isArray(value)
+    ? value as Record<string, unknown>
+    : errorResponse(400, "badJson", "Body must be a JSON object");
+}
+
+/**
+ * Whether a request carries a form.
+ *
+ * @param request The request.
+ * @returns Whether its media type is that of a plain form.
+ */
+export function isForm(request: Request): boolean {
+  return /^application\/x-www-form-urlencoded/i.test(request.headers.get("content-type") ?? "");
 }
 
 /**

@@ -17,6 +17,7 @@ import { errorResponse, type Route, type RouteContext } from "../route.ts";
 import { checkAccess, isPrivate, sessionCookie, trySecret } from "./_access.ts";
 import { answerText } from "./_answer.ts";
 import { hashText } from "../../bytes.ts";
+import { readBody } from "./_body.ts";
 import { readQuery } from "./_query.ts";
 import { RECENT_DAYS, shareRange } from "./_reports.ts";
 
@@ -24,8 +25,6 @@ import { RECENT_DAYS, shareRange } from "./_reports.ts";
 const DAYS_DEFAULT = 7;
 /** A key is shorter; what is longer can only be a mistake. */
 const FILTER_CHARACTERS_MAX = 100;
-/** A log-in form is smaller. */
-const FORM_CHARACTERS_MAX = 2048;
 
 /** The routes of this file. */
 export const trafficRoutes: readonly Route[] = [
@@ -125,8 +124,8 @@ async function handleLogin(context: RouteContext): Promise<Response> {
   const foreign = refuseForeign(context);
   if (foreign) return foreign;
   if (!isPrivate(context)) return redirect();
-  const form = new URLSearchParams((await context.request.text()).slice(0, FORM_CHARACTERS_MAX));
-  const status = await trySecret(context, form.get("token") ?? "");
+  const form = await readBody(context.request);
+  const status = await trySecret(context, form instanceof Response ? "" : String(form.token ?? ""));
   if (status === 200) return redirect(await sessionCookie(context));
   const problem = status === 401 ? "Wrong token" : "Too many attempts, try again in 15 minutes";
   return loginPage(context, problem, status);

@@ -8,11 +8,9 @@ import { type D1Like, nameOwner, runOnce } from "../../claim_table.ts";
 import { classifyKvError } from "../../kv/errors.ts";
 import { buildKey } from "../../kv/keys.ts";
 import type { Kv } from "../../kv/kv.ts";
-import { parseJson } from "../../views/tally.ts";
+import { isForm, readBody } from "./_body.ts";
 import { errorResponse, type Route, type RouteContext } from "../route.ts";
 
-/** Bytes of a request's body at most. */
-const BODY_BYTES_MAX = 4_096;
 /** Characters of an address at most, as mail servers have it. */
 const EMAIL_CHARACTERS_MAX = 254;
 /** KV takes one write a second for a key; what was refused for that is tried again after this. */
@@ -91,21 +89,13 @@ async function store(context: RouteContext, kv: Kv, key: string, email: string):
 
 /** The address, in lower case; `undefined` where there is none. */
 async function readEmail(request: Request): Promise<string | undefined> {
-  if (Number(request.headers.get("content-length") ?? 0) > BODY_BYTES_MAX) return undefined;
-  const text = await request.text();
-  if (text.length > BODY_BYTES_MAX) return undefined;
-  const email = isForm(request)
-    ? new URLSearchParams(text).get("email")
-    : Object(parseJson(text)).email;
+  const body = await readBody(request);
+  const email = body instanceof Response ? undefined : body.email;
   const address = typeof email === "string" ? email.trim().toLowerCase() : "";
   const isAddress = /^[^\s@<>"(),:;\\]{1,64}@[^\s@<>"(),:;\\.]+(\.[^\s@<>"(),:;\\.]+)+$/.test(
     address,
   );
   return isAddress && address.length <= EMAIL_CHARACTERS_MAX ? address : undefined;
-}
-
-function isForm(request: Request): boolean {
-  return /^application\/x-www-form-urlencoded/i.test(request.headers.get("content-type") ?? "");
 }
 
 /** The same answer for a new address and for one that is already there. */
