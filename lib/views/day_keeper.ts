@@ -12,6 +12,7 @@ import {
   emptyShard,
   encodeDay,
   foldParts,
+  growPart,
   isDirty,
   mergeDay,
   openPart,
@@ -20,10 +21,11 @@ import {
   primaryShard,
   type Shard,
   sumShard,
+  viewsOf,
 } from "./day_state.ts";
 import { addDays } from "./day.ts";
 import type { EdgeCache } from "./edge_cache.ts";
-import { addTally, emptyTally, eventsOf, type Tally } from "./tally.ts";
+import { emptyTally, eventsOf, type Tally } from "./tally.ts";
 
 /** Days that are still written: today and those that roll-up still reads. */
 export const DAYS_KEPT = 3;
@@ -38,6 +40,8 @@ export interface KeeperContext {
   readonly clock: Clock;
   /** Chance. */
   readonly random: Random;
+  /** Keys kept in each of paths and referrers. */
+  readonly keysMax: number;
   /** Tier two, or `null` for none. */
   readonly edgeCache: EdgeCache | null;
   /** Told of everything that failed. */
@@ -51,6 +55,8 @@ export class DayKeeper {
   readonly #context: KeeperContext;
   readonly #pending = new Map<string, Tally>();
   readonly #days = new Map<string, DayState>();
+  /** Views that this isolate has added to each day. */
+  readonly #counted = new Map<string, number>();
   /** This isolate's open part in each shard. */
   readonly #open = new WeakMap<Shard, { name: string; part: Part }>();
   #parts = 0;
@@ -143,22 +149,32 @@ export class DayKeeper {
   }
 
   /**
-   * Lets go of days that are too old to be written, and reports what is lost with them.
+   * Lets go of days that are too old to be written, and reports what is lost with them. Never rejects.
    *
    * @param today Today, `YYYY-MM-DD`.
    */
-  forget(today: string): void {
+  async forget(today: string): Promise<void> {
     const oldest = addDays(today, 1 - DAYS_KEPT);
     for (const day of new Set([...this.#days.keys(), ...this.#pending.keys()])) {
       if (day >= oldest) continue;
-      const lost = this.waiting(day);
+      // Another isolate may have stored it in the meantime.
+      // deno-lint-ignore scrimp/no-await-in-loop -- a day or two
+      if (this.waiting(day) > 0) await this.refresh(day);
+      const lost = this.#lostOf(day);
       if (lost > 0) {
         this.#lost += lost;
         this.pendingOf(today).dropped += lost;
       }
-      this.#days.delete(day);
-      this.#pending.delete(day);
+      for (const map of [this.#days, this.#pending, this.#counted]) map.delete(day);
     }
+  }
+
+  /** What this isolate loses with a day: its share of what nobody stored, so that each is lost once. */
+  #lostOf(day: string): number {
+    const pending = this.#pending.get(day)?.total ?? 0;
+    const all = viewsOf(this.stateOf(day));
+    const share = (this.#counted.get(day) ?? 0) / Math.max(1, all);
+    return pending + Math.floor((this.waiting(day) - pending) * Math.min(1, share));
   }
 
   async #pull(state: DayState): Promise<void> {
@@ -217,10 +233,11 @@ export class DayKeeper {
     const now = this.#context.clock.now();
     const pending = this.#pending.get(day);
     if (pending && eventsOf(pending) > 0) {
-      addTally(this.part(state, now).tally, pending);
+      growPart(this.part(state, now), pending, this.#context.keysMax);
+      this.#counted.set(day, (this.#counted.get(day) ?? 0) + pending.total);
       this.#pending.delete(day);
     }
-    foldParts(state, now);
+    foldParts(state, now, this.#context.keysMax);
     if (pending) await this.push(state);
     return state;
   }

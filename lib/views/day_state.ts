@@ -14,27 +14,31 @@
 
 import {
   addTally,
+  capTally,
   countsOf,
   emptyTally,
   eventsOf,
+  KEYS_MAX,
   parseJson,
   parseTally,
   type Tally,
 } from "./tally.ts";
 import type { Census } from "./census.ts";
-import type { NetworkView } from "./network.ts";
+import { type NetworkView, parseNetwork } from "./network.ts";
 
 /** How long an isolate adds to a part it has not pushed; afterwards it begins a new one. */
 export const PART_OPEN_MS = 30 * 60_000;
 /** How long a part must have been silent before it is folded; longer than any isolate adds to it. */
 const PART_CLOSED_MS = 2 * PART_OPEN_MS;
+/** How many more keys a part keeps than are stored, so that a late riser can still rise. */
+const PART_KEYS_FACTOR = 4;
 /** Parts of a shard above which silent ones are folded together. */
 const PARTS_MAX = 40;
 
 /** What one isolate has counted into a shard. */
 export interface Part {
   /** The counts so far. */
-  readonly tally: Tally;
+  tally: Tally;
   /** When the isolate last pushed it, in milliseconds. */
   at: number;
   /** KV writes that the isolate has tried for the shard. */
@@ -152,6 +156,23 @@ export function openPart(shard: Shard, name: string, now: number): Part {
 }
 
 /**
+ * Adds counts to a part. Rare keys become `other` once there are many: a part stays small whatever is
+ * asked for, and the keys that are viewed most stay exact.
+ *
+ * @param part The part.
+ * @param tally What is added.
+ * @param keysMax Paths and referrers that are stored.
+ */
+export function growPart(part: Part, tally: Tally, keysMax: number): void {
+  addTally(part.tally, tally);
+  capPart(part, keysMax);
+}
+
+function capPart(part: Part, keysMax: number): void {
+  part.tally = capTally(part.tally, PART_KEYS_FACTOR * keysMax);
+}
+
+/**
  * The sum of a shard.
  *
  * @param shard The shard.
@@ -167,6 +188,18 @@ function addPart(sum: Part, { tally, writes, late }: Part): void {
   addTally(sum.tally, tally);
   sum.writes += writes;
   sum.late += late;
+}
+
+/**
+ * The views of a day, stored or not.
+ *
+ * @param state The day.
+ * @returns Views.
+ */
+export function viewsOf(state: DayState): number {
+  let views = 0;
+  for (const shard of state.shards.values()) views += sumShard(shard).tally.total;
+  return views;
 }
 
 /**
@@ -271,13 +304,15 @@ export function mergeDay(mine: DayState, theirs: DayState): void {
  *
  * @param state The day.
  * @param now The time, in milliseconds.
+ * @param keysMax Paths and referrers that are stored.
  */
-export function foldParts(state: DayState, now: number): void {
+export function foldParts(state: DayState, now: number, keysMax: number = KEYS_MAX): void {
   for (const shard of state.shards.values()) {
     if (shard.parts.size <= PARTS_MAX) continue;
     for (const [name, part] of shard.parts) {
       if (now - part.at < PART_CLOSED_MS) continue;
       addPart(shard.base, part);
+      capPart(shard.base, keysMax);
       shard.parts.delete(name);
       shard.folded.add(name);
     }
@@ -354,6 +389,6 @@ export function decodeDay(text: string | undefined, day: string): DayState | und
   const { lesson, leaseUntil, blockedUntil, restUntil, refusals } = value;
   const numbers = [lesson?.at, leaseUntil, blockedUntil, restUntil, refusals];
   return numbers.every(Number.isFinite)
-    ? { ...value, shards, leaseBy: String(value.leaseBy) }
+    ? { ...value, shards, network: parseNetwork(value.network), leaseBy: String(value.leaseBy) }
     : undefined;
 }

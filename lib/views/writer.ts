@@ -10,7 +10,7 @@ import { delayAfter } from "./_retry.ts";
 import { readCensus } from "./census.ts";
 import { addDays, type Calendar, type Day } from "./day.ts";
 import { DayKeeper, DAYS_KEPT, type KeeperContext } from "./day_keeper.ts";
-import { type DayState, isShardDirty, type Shard, sumShard } from "./day_state.ts";
+import { type DayState, isShardDirty, type Shard, sumShard, viewsOf } from "./day_state.ts";
 import { hintKey, type NetworkView, parseNetwork, viewNetwork } from "./network.ts";
 import {
   fallbackDueAt,
@@ -50,8 +50,6 @@ export interface WriterContext extends KeeperContext {
   readonly calendar: Calendar;
   /** Writes a day for page views over the whole network. */
   readonly writesPerDay: number;
-  /** Keys kept in each of paths and referrers. */
-  readonly keysMax: number;
   /** The ledger. */
   readonly budget: Budget | undefined;
   /** Tells other purposes' writes of this data center today, and is told the network's. */
@@ -90,7 +88,7 @@ export class ShardWriter {
    */
   async cycle(): Promise<number> {
     const today = this.#context.calendar.dayAt(this.#context.clock.now());
-    this.keeper.forget(today.name);
+    await this.keeper.forget(today.name);
     let next = Infinity;
     for (const day of [addDays(today.name, 1 - DAYS_KEPT), addDays(today.name, -1), today.name]) {
       // An isolate takes over once what dead ones left behind yesterday and today.
@@ -356,10 +354,4 @@ export class ShardWriter {
     const used = state.day === today.name ? { writes: writes + 1 } : { late: late + 1 };
     state.network = { ...network, used: { ...network.used, ...used } };
   }
-}
-
-function viewsOf(state: DayState): number {
-  let views = 0;
-  for (const shard of state.shards.values()) views += sumShard(shard).tally.total;
-  return views;
 }
