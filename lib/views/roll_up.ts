@@ -99,10 +99,13 @@ export async function mergeStored(
 ): Promise<StoredDay> {
   const rolled = parseRollUp(stored);
   let damaged = stored !== null && !rolled ? 1 : 0;
-  const isNews = shards.some(({ writer, metadata }) =>
-    !metadata || !rolled || metadata.total > (rolled.writers.get(writer) ?? -1)
-  );
-  const rest = { shards, writes: Math.max(writesOf(shards), rolled?.writes ?? 0) };
+  const written = writesOf(shards);
+  // A shard that was written again without a view more has counted what was not counted as one.
+  const isNews = written > (rolled?.writes ?? 0) ||
+    shards.some(({ writer, metadata }) =>
+      !metadata || !rolled || metadata.total > (rolled.writers.get(writer) ?? -1)
+    );
+  const rest = { shards, writes: Math.max(written, rolled?.writes ?? 0) };
   const nothing = { tally: rolled?.tally ?? emptyTally(), damaged, rollUp: undefined };
   if (!isNews) return { ...nothing, ...rest, source: rolled ? "rollup" : "none" };
 
