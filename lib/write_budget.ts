@@ -208,7 +208,11 @@ export class WriteBudget implements Budget {
     this.#changed = false;
     const key = `budget:${this.#day}`;
     try {
-      this.#merge(parseJson(await cache.get(key)));
+      const theirs = parseJson(await cache.get(key));
+      this.#turn();
+      // The day may have ended while the cache was asked.
+      if (key !== `budget:${this.#day}`) return;
+      this.#merge(theirs);
       const parts = [...this.#others, [this.#name, this.#own] as const];
       const kept = parts.sort((a, b) => size(b[1]) - size(a[1])).slice(0, PARTS_MAX);
       await cache.set(key, JSON.stringify({ v: 1, parts: kept }), 2 * DAY_MS / 1000);
