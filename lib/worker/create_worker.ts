@@ -81,9 +81,10 @@ export function createWorker(options: WorkerOptions = {}): ScrimpWorker {
       return await answer(isolate, request, env, ctx);
     },
     async scheduled(_event, env) {
-      isolate ??= makeIsolate(parts, new Request("https://scheduled.invalid/"), env);
-      const { calendar, budget, report } = isolate;
-      const today = calendar.dayAt(isolate.clock.now()).name;
+      // Only a request tells where an isolate is and which host's cache it shares: none is kept here.
+      const { calendar, budget, clock, report } = isolate ??
+        makeIsolate(parts, new Request("https://scheduled.invalid/"), env);
+      const today = calendar.dayAt(clock.now()).name;
       if (env.KV) await rollUpDays(env.KV, today, { budget, onError: report });
     },
   };

@@ -68,7 +68,7 @@ export interface Route {
   readonly method: "GET" | "POST" | "DELETE";
   /** An exact path; a part that starts with `:` matches any one segment, as in `/api/chat/:thread`. */
   readonly path: string;
-  /** Answers. What it throws is answered 500 with a JSON error and reported. */
+  /** Answers. What it throws is answered 503 with a JSON error and reported. */
   handle(context: RouteContext): Response | Promise<Response>;
 }
 
