@@ -9,17 +9,18 @@
  * import { MemoryKv, PageViews } from "@scrimp/kv";
  * import { assertEquals } from "@std/assert";
  *
+ * const browser = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
  * const clock = { now: () => 0, sleep: () => Promise.resolve() };
  * const kv = new MemoryKv({ now: clock.now });
  * const views = new PageViews(kv, { clock, edgeCache: null });
  *
- * const request = new Request("https://example.com/about", { headers: { "user-agent": "Firefox" } });
+ * const request = new Request("https://example.com/about", { headers: { "user-agent": browser } });
  * const response = new Response("<h1>About</h1>", { headers: { "content-type": "text/html" } });
  * views.record(request, response);
  * await views.flush();
  *
  * const { keys } = await kv.list({ prefix: "views:1970-01-01:" });
- * assertEquals(keys.length, 1);
+ * assertEquals(keys.map(({ metadata }) => Object(metadata).total), [1]);
  * ```
  *
  * @module
@@ -46,6 +47,14 @@ export * from "./lib/rate_limiter_object.ts";
 export * from "./lib/sim/mod.ts";
 export * from "./lib/wait_until.ts";
 export * from "./lib/page_views.ts";
+export { type HonoContext, type HonoMiddleware, honoPageViews } from "./lib/hono.ts";
+export { type PagesContext, type PagesMiddleware, pagesPageViews } from "./lib/pages.ts";
+export {
+  type AdapterOptions,
+  type CountedHandler,
+  type FetchHandler,
+  withPageViews,
+} from "./lib/with_page_views.ts";
 export * from "./lib/worker/create_worker.ts";
 export * from "./lib/write_budget.ts";
 export * from "./lib/views/classify.ts";

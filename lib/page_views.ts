@@ -11,17 +11,18 @@
  * import { MemoryKv } from "@scrimp/kv/memory-kv";
  * import { assertEquals } from "@std/assert";
  *
+ * const browser = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
  * const clock = { now: () => 0, sleep: () => Promise.resolve() };
  * const kv = new MemoryKv({ now: clock.now });
  * const views = new PageViews(kv, { clock, edgeCache: null });
  *
- * const request = new Request("https://example.com/about", { headers: { "user-agent": "Firefox" } });
+ * const request = new Request("https://example.com/about", { headers: { "user-agent": browser } });
  * const response = new Response("<h1>About</h1>", { headers: { "content-type": "text/html" } });
  * views.record(request, response);
  * await views.flush();
  *
  * const { keys } = await kv.list({ prefix: "views:1970-01-01:" });
- * assertEquals(keys.length, 1);
+ * assertEquals(keys.map(({ metadata }) => Object(metadata).total), [1]);
  * ```
  *
  * @module

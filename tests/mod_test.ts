@@ -19,6 +19,9 @@ import * as conversations from "@scrimp/kv/conversations";
 import * as pageViews from "@scrimp/kv/page-views";
 import * as rateLimiter from "@scrimp/kv/rate-limiter";
 import * as rateLimiterObject from "@scrimp/kv/rate-limiter-object";
+import * as hono from "@scrimp/kv/hono";
+import * as pages from "@scrimp/kv/pages";
+import * as withPageViews from "@scrimp/kv/with-page-views";
 import * as worker from "@scrimp/kv/worker";
 import * as writeBudget from "@scrimp/kv/write-budget";
 import * as keywordLog from "@scrimp/kv/keyword-log";
@@ -87,6 +90,7 @@ const SURFACE: readonly (readonly [path: string, module: object, names: readonly
     "explain",
     "hashId",
     "hashKey",
+    "honoPageViews",
     "invertedTime",
     "ipKey",
     "isAssetPath",
@@ -95,6 +99,7 @@ const SURFACE: readonly (readonly [path: string, module: object, names: readonly
     "limitRequest",
     "msUntilReset",
     "normalizeQuery",
+    "pagesPageViews",
     "putPlainSearch",
     "rateLimitHeaders",
     "readPlainSearches",
@@ -111,6 +116,7 @@ const SURFACE: readonly (readonly [path: string, module: object, names: readonly
     "ttlSecondsFor",
     "unescapePart",
     "utf8Length",
+    "withPageViews",
   ]],
   ["./claims", claims, ["Claims"]],
   ["./hash-id", hashId, ["hashId", "hashKey"]],
@@ -193,6 +199,9 @@ const SURFACE: readonly (readonly [path: string, module: object, names: readonly
   ["./kv-server", kvServer, ["KvFailure", "serveKv"]],
   ["./kv", kv, []],
   ["./page-views", pageViews, ["PageViews"]],
+  ["./hono", hono, ["honoPageViews"]],
+  ["./pages", pages, ["pagesPageViews"]],
+  ["./with-page-views", withPageViews, ["withPageViews"]],
   ["./worker", worker, ["createWorker"]],
   ["./write-budget", writeBudget, ["DEFAULT_SHARES", "WriteBudget"]],
 ];
