@@ -210,7 +210,8 @@ export class PageViews {
    * Moves counts on, for up to 25 seconds: to the data center's cache, and to KV as far as the day's
    * writes allow. Await it in `waitUntil` only. Never rejects.
    *
-   * Costs at most one list and one write for each day that has something to store.
+   * Each of its rounds, at most six, costs at most one read, one list, and one write for each day that
+   * has something to store; without the cache at most one read and, rarely, one write more.
    */
   async flush(): Promise<void> {
     if (!this.isFlushDue()) return;

@@ -20,6 +20,14 @@ export interface Env {
   readonly ASSETS?: Fetcher;
   /** Opens the private routes; a secret. */
   readonly ADMIN_TOKEN?: string;
+  /** What client addresses are hashed with; a secret. @default {ADMIN_TOKEN} */
+  readonly HASH_SECRET?: string;
+  /** A D1 database: signups are stored exactly once. */
+  readonly DB?: unknown;
+  /** Cloudflare's rate-limiting binding, asked before the Worker's own limit. */
+  readonly RATE_LIMIT?: unknown;
+  /** POST requests that a client may send in a minute. @default {"20"} */
+  readonly POSTS_PER_MINUTE?: string;
   /** The IANA zone whose days are counted. @default {"UTC"} */
   readonly TIME_ZONE?: string;
   /** Query parameters that tell pages apart, separated by commas. @default {none} */
