@@ -6,11 +6,10 @@
 
 import type { Clock, Random } from "../clock.ts";
 import {
+  countedAt,
   type DayState,
-  decodeDay,
   emptyDay,
   emptyShard,
-  encodeDay,
   foldParts,
   growPart,
   isDirty,
@@ -24,11 +23,14 @@ import {
   viewsOf,
 } from "./day_state.ts";
 import { addDays } from "./day.ts";
+import { decodeDay, encodeDay } from "./day_codec.ts";
 import type { EdgeCache } from "./edge_cache.ts";
 import { emptyTally, eventsOf, type Tally } from "./tally.ts";
 
 /** Days that are still written: today and those that roll-up still reads. */
 export const DAYS_KEPT = 3;
+/** Views after a pause of this length are another visit, in milliseconds. */
+const VISIT_PAUSE_MS = 5 * 60_000;
 /** How long the cache keeps a day, in seconds. */
 const CACHE_TTL_SECONDS = 3 * 86_400;
 
@@ -233,6 +235,7 @@ export class DayKeeper {
     const now = this.#context.clock.now();
     const pending = this.#pending.get(day);
     if (pending && eventsOf(pending) > 0) {
+      if (pending.total > 0 && now - countedAt(state) > VISIT_PAUSE_MS) state.visits++;
       growPart(this.part(state, now), pending, this.#context.keysMax);
       this.#counted.set(day, (this.#counted.get(day) ?? 0) + pending.total);
       this.#pending.delete(day);

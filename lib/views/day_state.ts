@@ -12,19 +12,9 @@
  * @module
  */
 
-import {
-  addTally,
-  capTally,
-  countsOf,
-  emptyTally,
-  eventsOf,
-  KEYS_MAX,
-  parseJson,
-  parseTally,
-  type Tally,
-} from "./tally.ts";
+import { addTally, capTally, emptyTally, eventsOf, KEYS_MAX, type Tally } from "./tally.ts";
 import type { Census } from "./census.ts";
-import { type NetworkView, parseNetwork } from "./network.ts";
+import type { NetworkView } from "./network.ts";
 
 /** How long an isolate adds to a part it has not pushed; afterwards it begins a new one. */
 export const PART_OPEN_MS = 30 * 60_000;
@@ -85,6 +75,8 @@ export interface DayState {
   network: NetworkView | undefined;
   /** What the roll-up of the day before taught, and when it was asked for, in milliseconds. */
   lesson: Lesson;
+  /** Visits: views that came after a pause. At least as many, where copies were merged. */
+  visits: number;
   /** Until when somebody is at storing, in milliseconds. */
   leaseUntil: number;
   /** The isolate that is. */
@@ -109,6 +101,7 @@ export function emptyDay(day: string): DayState {
     shards: new Map(),
     network: undefined,
     lesson: { at: 0, census: undefined },
+    visits: 0,
     leaseUntil: 0,
     leaseBy: "",
     blockedUntil: 0,
@@ -170,6 +163,20 @@ export function growPart(part: Part, tally: Tally, keysMax: number): void {
 
 function capPart(part: Part, keysMax: number): void {
   part.tally = capTally(part.tally, PART_KEYS_FACTOR * keysMax);
+}
+
+/**
+ * When a day was last counted into.
+ *
+ * @param state The day.
+ * @returns Milliseconds; `-Infinity` for never.
+ */
+export function countedAt(state: DayState): number {
+  let last = -Infinity;
+  for (const shard of state.shards.values()) {
+    for (const part of shard.parts.values()) last = Math.max(last, part.at);
+  }
+  return last;
 }
 
 /**
@@ -286,6 +293,7 @@ export function mergeDay(mine: DayState, theirs: DayState): void {
   if (theirs.network && theirs.network.at > (mine.network?.at ?? 0)) mine.network = theirs.network;
   const knowsMore = Number(!mine.lesson.census) - Number(!theirs.lesson.census);
   if ((knowsMore || theirs.lesson.at - mine.lesson.at) > 0) mine.lesson = theirs.lesson;
+  mine.visits = Math.max(mine.visits, theirs.visits);
   if (theirs.leaseUntil > mine.leaseUntil) {
     mine.leaseUntil = theirs.leaseUntil;
     mine.leaseBy = theirs.leaseBy;
@@ -317,78 +325,4 @@ export function foldParts(state: DayState, now: number, keysMax: number = KEYS_M
       shard.folded.add(name);
     }
   }
-}
-
-/** A part as JSON: `[at, writes, late, counts]`. */
-type PartJson = [number, number, number, unknown];
-
-function partJson(part: Part): PartJson {
-  return [part.at, part.writes, part.late, countsOf(part.tally)];
-}
-
-function parsePart(value: unknown): Part | undefined {
-  if (!Array.isArray(value)) return undefined;
-  const [at, writes, late, counts] = value;
-  const tally = parseTally(counts);
-  if (!tally || ![at, writes, late].every(Number.isFinite)) return undefined;
-  return { at, writes, late, tally };
-}
-
-/**
- * Writes a day as text for the edge cache.
- *
- * @param state The day.
- * @returns JSON.
- */
-export function encodeDay(state: DayState): string {
-  return JSON.stringify({
-    v: 1,
-    ...state,
-    shards: [...state.shards.values()].map((shard) => ({
-      ...shard,
-      base: partJson(shard.base),
-      folded: [...shard.folded],
-      parts: [...shard.parts].map(([name, part]) => [name, partJson(part)]),
-    })),
-  });
-}
-
-// deno-lint-ignore no-explicit-any -- foreign data; every field is checked below
-function parseShard(value: any): Shard | undefined {
-  const base = parsePart(value?.base);
-  if (!base || typeof value.id !== "string") return undefined;
-  if (!Array.isArray(value.parts) || !Array.isArray(value.folded)) return undefined;
-  const numbers = [value.born, value.storedEvents, value.storedTotal, value.storedAt];
-  if (!numbers.every(Number.isFinite)) return undefined;
-  const parts = new Map<string, Part>();
-  for (const entry of value.parts) {
-    const part = parsePart(entry?.[1]);
-    if (!part) return undefined;
-    parts.set(String(entry[0]), part);
-  }
-  return { ...value, base, parts, folded: new Set<string>(value.folded.map(String)) };
-}
-
-/**
- * Reads a day from the edge cache. Never throws.
- *
- * @param text What the cache gave.
- * @param day The day that is wanted.
- * @returns The day, or `undefined` where the text is none, or another day's.
- */
-export function decodeDay(text: string | undefined, day: string): DayState | undefined {
-  // deno-lint-ignore no-explicit-any -- foreign data; every field is checked
-  const value = parseJson(text) as any;
-  if (value?.v !== 1 || value.day !== day || !Array.isArray(value.shards)) return undefined;
-  const shards = new Map<string, Shard>();
-  for (const entry of value.shards) {
-    const shard = parseShard(entry);
-    if (!shard) return undefined;
-    shards.set(shard.id, shard);
-  }
-  const { lesson, leaseUntil, blockedUntil, restUntil, refusals } = value;
-  const numbers = [lesson?.at, leaseUntil, blockedUntil, restUntil, refusals];
-  return numbers.every(Number.isFinite)
-    ? { ...value, shards, network: parseNetwork(value.network), leaseBy: String(value.leaseBy) }
-    : undefined;
 }

@@ -24,10 +24,12 @@ const FORETELL_DAYS = 0.06;
 const LISTING_LAG_MS = 120_000;
 /** Writes are held back this long after a view, in milliseconds, for the visitor's next page. */
 const HOLD_MS = 21_500;
-/** Views of a visit, roughly. */
-const VIEWS_PER_VISIT = 2.5;
 /** Views that a write must save when the day's plan is just kept, and how steeply that rises. */
 const PRICE = { views: 0.4, power: 10 } as const;
+/** How old a listing may be for a turn, in milliseconds. */
+const TURN_LOOK_MS = 30 * 60_000;
+/** How steeply the pause between turns rises while the day is ahead of its plan. */
+const TURN_POWER = 4;
 /** How steeply the views that a write must carry rise beyond the plan where there is no cache. */
 const VOLATILE_POWER = 6;
 /** The chance of nobody coming below which nothing need be written for safety. */
@@ -77,6 +79,8 @@ export interface PaceInput {
   readonly total: number;
   /** Views that it saw yesterday, as far as known. */
   readonly totalBefore: number;
+  /** Visits to the data centre today and yesterday, as far as known. */
+  readonly visits: number;
   /** Views that wait to be stored. */
   readonly pending: number;
   /** When the last of them was counted, or brought in from an isolate, in milliseconds. */
@@ -139,12 +143,11 @@ function viewsToCome({ now, today, network, before, census }: PaceInput): number
 }
 
 /** The chance that nobody comes to this data center before tomorrow is over. */
-function chanceOfNobody({ now, today, total, totalBefore }: PaceInput): number {
+function chanceOfNobody({ now, today, visits, totalBefore }: PaceInput): number {
   const length = today.end - today.start;
   const watched = (now - today.start) / length + (totalBefore > 0 ? 1 : 0) + 0.5;
-  const visits = (total + totalBefore) / VIEWS_PER_VISIT + 0.5;
   // Visits come as by a Poisson process of unknown rate, of which half a visit in half a day is the prior.
-  return (watched / (watched + (today.end - now) / length + 1)) ** visits;
+  return (watched / (watched + (today.end - now) / length + 1)) ** (visits + 0.5);
 }
 
 /**
@@ -185,7 +188,7 @@ export function pace(input: PaceInput): Pace {
       return { dueAt: held, mode: 1, finals, look: true };
     }
   }
-  return { ...never, ...turn(input, pool) };
+  return { ...never, ...turn(input, pool, used / plan) };
 }
 
 /** Whether there is so much traffic that freshness must get its own share of the writes. */
@@ -209,9 +212,13 @@ function freshness({ census }: PaceInput): number {
 
 /**
  * When it is a data center's turn to freshen its numbers. It keeps to its own share of the network's
- * weight, so once it knows that, it need not look again.
+ * weight, and looks now and then whether the others did.
  */
-function turn(input: PaceInput, pool: number): { dueAt: number; look: boolean } {
+function turn(
+  input: PaceInput,
+  pool: number,
+  ahead: number,
+): { dueAt: number; look: boolean } {
   const { today, network, census, since, countedAt, totalBefore } = input;
   const isKnown = census !== undefined && totalBefore > 0;
   const length = today.end - today.start;
@@ -222,11 +229,11 @@ function turn(input: PaceInput, pool: number): { dueAt: number; look: boolean } 
   const seen = Math.max(1, network?.writers ?? 0);
   const listed = (network?.weight ?? own) * Math.max(1, expected / seen);
   const weight = Math.max(own, isKnown ? census.weight : listed);
-  const pause = length * weight / (freshness(input) * pool * own);
-  return {
-    dueAt: Math.max(countedAt + HOLD_MS, since + pause),
-    look: !isBusy(input) || (!isKnown && !network),
-  };
+  const isFresh = network !== undefined && input.now - network.at < TURN_LOOK_MS;
+  const look = !isBusy(input) || !isFresh;
+  const pause = length * weight / (freshness(input) * pool * own) *
+    Math.max(1, ahead) ** TURN_POWER;
+  return { dueAt: Math.max(countedAt + HOLD_MS, since + pause), look };
 }
 
 /** What has been used of today's writes, what was planned for it, and what is kept for yesterday. */

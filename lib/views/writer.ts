@@ -41,6 +41,9 @@ const LESSON_AGAIN_MS = 30 * 60_000;
 const HINT_AGAIN_MS = 15 * 60_000;
 const HINT_WRITES = 16;
 const HINT_TTL_SECONDS = 86_400;
+/** How often the day before is listed along with today, and after how long again, in milliseconds. */
+const LOOK_BACK = 0.25;
+const LOOK_BACK_MS = 3 * 3_600_000;
 /** The first and the longest pause between writes of nothing but skipped requests, in milliseconds. */
 const SKIPPED_MS = { first: 5_000, most: 30 * 60_000 } as const;
 
@@ -139,6 +142,7 @@ export class ShardWriter {
     if (wait > now) return wait;
     if (look) {
       await this.#look(state, kv, today);
+      await this.#lookBack(state, kv, today);
       const then = this.#dueAt(state, shard, today, clock.now()).due;
       if (then > clock.now()) {
         const rest = (this.keeper.isVolatile ? HINT_AGAIN_MS : REFUSED_MS) *
@@ -209,6 +213,7 @@ export class ShardWriter {
       census: this.keeper.peek(today.name)?.lesson.census,
       total: viewsOf(state),
       totalBefore: before ? viewsOf(before) : 0,
+      visits: state.visits + (before?.visits ?? 0),
       pending: sumShard(shard).tally.total - shard.storedTotal,
       countedAt: Math.max(...[...shard.parts.values()].map(({ at }) => at)),
       since: Math.max(shard.storedAt || shard.born, today.start),
@@ -249,6 +254,15 @@ export class ShardWriter {
       return { due: Math.max(soonest, due), look };
     }
     return { due: Math.max(soonest, dueAt), look };
+  }
+
+  /** Now and then the day before is listed too: its late writes are on today's account. */
+  async #lookBack(state: DayState, kv: Kv, today: Day): Promise<void> {
+    const { clock, random } = this.#context;
+    const before = this.keeper.peek(addDays(today.name, -1));
+    const isScarce = (state.network?.used.finals ?? 0) > 0;
+    if (state.day !== today.name || !before || !isScarce || random() > LOOK_BACK) return;
+    if (clock.now() - (before.network?.at ?? 0) > LOOK_BACK_MS) await this.#look(before, kv, today);
   }
 
   /** Lists the day's shards, to learn what the whole network has used. One list. */
