@@ -3,10 +3,8 @@ import fc from "fast-check";
 import { DayKeeper } from "../lib/views/day_keeper.ts";
 import {
   type DayState,
-  decodeDay,
   emptyDay,
   emptyShard,
-  encodeDay,
   foldParts,
   growPart,
   isDirty,
@@ -17,6 +15,7 @@ import {
   sumShard,
   viewsOf,
 } from "../lib/views/day_state.ts";
+import { decodeDay, encodeDay } from "../lib/views/day_codec.ts";
 import { countsOf, emptyTally, KEYS_MAX, type Tally, tallyVerdict } from "../lib/views/tally.ts";
 
 const DAY = "2026-11-20";
