@@ -181,7 +181,7 @@ export class PageViews {
   }
 
   /**
-   * Counts a request and flushes after the response.
+   * Counts a request and flushes after the response. Never throws.
    *
    * @param request The request.
    * @param response Its answer.
@@ -190,7 +190,11 @@ export class PageViews {
    */
   count(request: Request, response: Response, ctx: WaitUntil): Verdict {
     const verdict = this.record(request, response);
-    if (this.isFlushDue()) ctx.waitUntil(this.flush());
+    try {
+      if (this.isFlushDue()) ctx.waitUntil(this.flush());
+    } catch (error) {
+      this.#onError(error);
+    }
     return verdict;
   }
 
