@@ -1,0 +1,171 @@
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { Calendar } from "../lib/views/day.ts";
+import type { NetworkView } from "../lib/views/network.ts";
+import {
+  fallbackDueAt,
+  finalsAfter,
+  pace,
+  paceFinal,
+  type PaceInput,
+} from "../lib/views/pacing.ts";
+import { NOON, TODAY } from "./_core_site.ts";
+
+const calendar = new Calendar();
+const today = calendar.day(TODAY);
+const yesterday = calendar.day("2026-11-19");
+const HOUR = 3_600_000;
+
+function network(parts: Partial<NetworkView> = {}, writes = 0, late = 0, finals = 0): NetworkView {
+  return {
+    at: NOON,
+    used: { writes, late, finals },
+    recent: 0,
+    writers: 10,
+    modes: [10, 0, 0],
+    weight: 20,
+    total: 40,
+    foretold: 80,
+    other: {},
+    ...parts,
+  };
+}
+
+function input(parts: Partial<PaceInput> = {}): PaceInput {
+  return {
+    now: NOON,
+    today,
+    writesPerDay: 400,
+    network: undefined,
+    before: undefined,
+    census: undefined,
+    total: 5,
+    totalBefore: 0,
+    pending: 1,
+    countedAt: NOON,
+    since: NOON - HOUR,
+    visits: 0,
+    volatile: false,
+    ...parts,
+  };
+}
+
+Deno.test("pace() lets a quiet site write at once", () => {
+  const { dueAt, mode, look } = pace(input({ network: network({ total: 24 }, 24) }));
+  assertEquals([dueAt, mode, look], [NOON, 0, true]);
+  assertEquals(pace(input()).dueAt, NOON);
+});
+
+Deno.test("pace() stops when the day's writes are used up", () => {
+  for (const volatile of [false, true]) {
+    const { dueAt } = pace(input({ network: network({ total: 50_000 }, 400), volatile }));
+    assertEquals(dueAt, Infinity);
+  }
+});
+
+Deno.test("pace() makes a write without a cache carry more on a busy day", () => {
+  const busy = network({ total: 20_000, modes: [0, 0, 10] }, 150);
+  const at = (pending: number) => pace(input({ network: busy, volatile: true, pending })).dueAt;
+  assertEquals([at(1), at(10_000)], [Infinity, NOON]);
+});
+
+Deno.test("pace() holds a write for the visitor's next page where writes are scarce", () => {
+  const scarce = network({ total: 400, writers: 200, weight: 300 }, 200);
+  const { dueAt, mode } = pace(input({ network: scarce, pending: 5 }));
+  assertEquals(mode, 1);
+  assert(dueAt > NOON && dueAt <= NOON + 30_000);
+});
+
+Deno.test("pace() takes turns on a busy day, in proportion to the root of the traffic", () => {
+  const busy = network({ total: 40_000, writers: 100, weight: 2_000, modes: [0, 0, 100] }, 190);
+  const due = (total: number) =>
+    pace(input({ network: busy, total, pending: total, visits: total, since: NOON })).dueAt;
+  const [small, large] = [due(400), due(40_000)];
+  assert(Number.isFinite(small) && large < small, `${small} ${large}`);
+});
+
+Deno.test("pace() needs no other listing for a while once a data center knows its share", () => {
+  const census = { dataCenters: 100, total: 90_000, weight: 2_500, finals: 90 };
+  const busy = network({ total: 45_000, writers: 100, weight: 2_500 }, 300);
+  const known = { census, total: 500, totalBefore: 900, visits: 500, pending: 300 };
+  const { look, mode, finals } = pace(input({ ...known, network: busy }));
+  assertEquals([look, mode, finals], [false, 2, 90]);
+  const old = { ...busy, at: NOON - HOUR };
+  assertEquals(pace(input({ ...known, network: old })).look, true);
+});
+
+Deno.test("pace() keeps writes for yesterday", () => {
+  const before = { day: yesterday, network: network({ at: NOON - 13 * HOUR, modes: [0, 10, 90] }) };
+  assertEquals(pace(input({ before })).finals, 102);
+  const told = { day: yesterday, network: network({ at: NOON }, 10, 20, 30) };
+  assertEquals(pace(input({ before: told })).finals, 30);
+  assertEquals(pace(input({ before: told, volatile: true })).finals, 0);
+});
+
+Deno.test("pace() never gives NaN, nor a time that is long past, whatever it is told", () => {
+  const count = fc.integer({ min: 0, max: 1_000_000 });
+  const view = fc.record({
+    at: fc.integer({ min: today.start - HOUR, max: today.end }),
+    writes: count,
+    late: count,
+    finals: count,
+    recent: count,
+    writers: count,
+    modes: fc.tuple(count, count, count),
+    weight: fc.double({ min: 0, max: 1e6, noNaN: true }),
+    total: count,
+  }).map(({ writes, late, finals, ...rest }) =>
+    network({ ...rest, foretold: rest.total * 2 }, writes, late, finals)
+  );
+  const census = fc.record({ dataCenters: count, total: count, weight: count, finals: count });
+  const any = fc.record({
+    now: fc.integer({ min: today.start, max: today.end - 1 }),
+    writesPerDay: fc.integer({ min: 1, max: 10_000 }),
+    network: fc.option(view, { nil: undefined }),
+    before: fc.option(view.map((network) => ({ day: yesterday, network })), { nil: undefined }),
+    census: fc.option(census, { nil: undefined }),
+    total: count,
+    totalBefore: count,
+    pending: count,
+    volatile: fc.boolean(),
+  });
+  fc.assert(
+    fc.property(any, (parts) => {
+      const made = input({ ...parts, countedAt: parts.now, since: parts.now - HOUR });
+      const { dueAt, finals, mode } = pace(made);
+      assert(!Number.isNaN(dueAt) && dueAt >= parts.now - HOUR, String(dueAt));
+      assert(Number.isInteger(finals) && finals >= 0 && [0, 1, 2].includes(mode));
+      const { allowed, scarce } = paceFinal(made);
+      assertEquals([typeof allowed, typeof scarce], ["boolean", "boolean"]);
+      if (parts.network && parts.network.used.writes >= parts.writesPerDay && !parts.volatile) {
+        assertEquals(pace({ ...made, now: Math.max(made.now, parts.network.at) }).dueAt > 0, true);
+      }
+    }),
+    { seed: 20261130, numRuns: 2_000 },
+  );
+});
+
+Deno.test("paceFinal() allows late writes within the day's budget", () => {
+  assertEquals(paceFinal(input()), { allowed: true, scarce: false });
+  const census = { dataCenters: 100, total: 9_000, weight: 900, finals: 50 };
+  assertEquals(paceFinal(input({ census })), { allowed: true, scarce: true });
+  const gone = network({}, 390, 6);
+  assertEquals(paceFinal(input({ census, network: gone })).allowed, false);
+  const before = { day: yesterday, network: network({ at: NOON, recent: 500 }, 200, 1) };
+  assertEquals(paceFinal(input({ before })).allowed, false);
+  const early = { day: yesterday, network: network({ at: today.start - 1 }, 399) };
+  assertEquals(paceFinal(input({ before: early })).allowed, true);
+});
+
+Deno.test("finalsAfter() expects late writes by how data centers are paced", () => {
+  assertEquals(finalsAfter(network({ modes: [10, 0, 0] }, 0, 50)), 0);
+  assertEquals(finalsAfter(network({ modes: [0, 10, 10] })), 18);
+  assertEquals(finalsAfter(network({ modes: [0, 1, 1] }, 0, 10, 100)), 95);
+});
+
+Deno.test("fallbackDueAt() follows the article's schedule, ever more slowly", () => {
+  const due = (pending: number, writes: number) => fallbackDueAt(NOON, pending, writes) - NOON;
+  assertEquals([due(1, 0), due(1, 1), due(250, 1)], [0, HOUR / 2, 0]);
+  assertEquals([due(250, 2), due(500, 2), due(1, 3)], [HOUR, 0, 2 * HOUR]);
+  assertEquals([due(1, 48), due(10 ** 9, 48)], [Infinity, Infinity]);
+});
