@@ -1,6 +1,12 @@
 /**
  * Exactly one of many: claims on D1, because KV has no compare-and-swap.
  *
+ * **Cost.** No KV operation. A claim is one query that writes a row, or two that write none when somebody
+ * else holds the key; `once` is two queries.
+ *
+ * **Consistency.** D1 is one database, so a claim is exact. A claim whose isolate died lapses after its
+ * lease, and the work may then run again.
+ *
  * @example One webhook delivery, handled once
  * ```ts ignore
  * import { Claims } from "@scrimp/kv/claims";

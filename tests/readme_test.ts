@@ -15,7 +15,7 @@ Deno.test("the README names every sub-path", () => {
 });
 
 Deno.test("the README names every setting and binding of the Worker", () => {
-  const names = [...envSource.matchAll(/^  readonly ([A-Z_]+)\?:/gm)].map(([, name]) =>
+  const names = [...envSource.matchAll(/^ {2}readonly ([A-Z_]+)\?:/gm)].map(([, name]) =>
     `\`${name}\``
   );
   assertEquals(names.length >= 20, true);

@@ -2,7 +2,8 @@
  * What went wrong in KV, told from its message.
  *
  * The runtime throws bare `Error`s without a code. {@linkcode classifyKvError} reads the message;
- * {@linkcode toKvError} turns it into one of three named classes with the original as `cause`.
+ * {@linkcode toKvError} turns it into one of three named classes with the original as `cause`. Nothing
+ * here touches a store.
  *
  * @example Telling a spent allowance from an outage
  * ```ts

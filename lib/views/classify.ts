@@ -9,7 +9,9 @@
  * A view's kind is `browser` where the request says that it is a top-level navigation, which scripts
  * cannot (`Sec-Fetch-Dest: document`), and `unverified` otherwise. Frames are subrequests.
  *
- * @example
+ * Nothing is read, stored or sent: a verdict depends on the request, the response and the options alone.
+ *
+ * @example One page with many addresses
  * ```ts
  * import { createClassifier } from "@scrimp/kv/classify";
  * import { assertEquals } from "@std/assert";

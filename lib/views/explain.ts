@@ -1,7 +1,9 @@
 /**
- * Says why a request counts, or why not.
+ * Says why a request counts, or why not: the verdict of `./classify`, in a sentence and as a header.
  *
- * @example
+ * A pure function. For a debug page, a test of one's own rules, or a terminal.
+ *
+ * @example A bot that says so
  * ```ts
  * import { explain } from "@scrimp/kv/explain";
  * import { assertEquals } from "@std/assert";

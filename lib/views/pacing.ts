@@ -79,7 +79,7 @@ export interface PaceInput {
   readonly total: number;
   /** Views that it saw yesterday, as far as known. */
   readonly totalBefore: number;
-  /** Visits to the data centre today and yesterday, as far as known. */
+  /** Visits to the data center today and yesterday, as far as known. */
   readonly visits: number;
   /** Views that wait to be stored. */
   readonly pending: number;

@@ -1,7 +1,10 @@
 /**
  * Says when a day looks automated.
  *
- * @example
+ * Several signs have to come together in a day of some size; one of them alone never warns. The warning
+ * names its signs and the innocent explanation, and changes no number. A pure function.
+ *
+ * @example A day of visits that no browser made
  * ```ts
  * import { trafficWarning } from "@scrimp/kv/warning";
  * import { assertEquals } from "@std/assert";

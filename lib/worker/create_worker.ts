@@ -1,5 +1,9 @@
 /**
- * The ready Worker: serves the site, counts its page views, answers the API.
+ * The ready Worker: serves the site, counts its page views, shows them at `/traffic`, takes signups, and
+ * answers an API for the rest.
+ *
+ * Bindings and settings are listed at {@linkcode Env}; all are optional. Without `KV` the site is served
+ * and nothing stored. A page is answered without waiting for KV, and the same whether KV works or not.
  *
  * @example Usage
  * ```ts
