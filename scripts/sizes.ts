@@ -17,6 +17,10 @@ const GZIP_BYTES_MAX: Readonly<Record<string, number>> = {
   "./lib/page_views.ts": 8_000,
 };
 
+/** What the README says of the counter and of the Worker, and how far it may be behind. */
+const README_SIZES = /counter alone is ([\d,]+) bytes of gzip, the\s+whole Worker ([\d,]+)/;
+const README_BEHIND_MAX = 1.02;
+
 /** Bundles everything that has a name, prints the table, and tells what is too large. */
 async function sizes(): Promise<string[]> {
   const entries = new Map<string, string>([
@@ -25,12 +29,14 @@ async function sizes(): Promise<string[]> {
   ]);
   const rows: (string | number)[][] = [["module", "bytes", "gzip", "at most", "files"]];
   const problems: string[] = [];
+  const measured = new Map<string, number>();
   for (const [name, path] of entries) {
     if (!await exists(path)) {
       problems.push(`${path} is missing`);
       continue;
     }
     const { bytes, gzipBytes, inputs } = await (name === WORKER ? bundleWorker() : bundle(path));
+    measured.set(name, gzipBytes);
     const most = GZIP_BYTES_MAX[path];
     rows.push([name, bytes, gzipBytes, most ?? "", inputs.filter((i) => i.bytes > 0).length]);
     if (most !== undefined && gzipBytes > most) {
@@ -38,7 +44,19 @@ async function sizes(): Promise<string[]> {
     }
   }
   console.log(table(rows));
-  return problems;
+  const readme = await Deno.readTextFile(`${ROOT}README.md`);
+  return [...problems, ...staleSizes(readme, measured)];
+}
+
+/** Numbers in the README that are lower than what is measured, or far above it. */
+function staleSizes(readme: string, measured: ReadonlyMap<string, number>): string[] {
+  const [, counter = "", worker = ""] = README_SIZES.exec(readme) ?? [];
+  return [["./page-views", counter] as const, [WORKER, worker] as const].flatMap(([name, text]) => {
+    const said = Number(text.replaceAll(",", ""));
+    const bytes = measured.get(name) ?? NaN;
+    const isTrue = said >= bytes && said <= bytes * README_BEHIND_MAX;
+    return isTrue ? [] : [`README.md says "${text}" of ${name}: ${bytes} are measured`];
+  });
 }
 
 /** Whether there is such a file in the repository. */
