@@ -5,6 +5,8 @@
  */
 
 import { KvWorld, type KvWorldOptions } from "../../lib/kv/kv_world.ts";
+import { classifyKvError } from "../../lib/kv/errors.ts";
+import type { Kv } from "../../lib/kv/kv.ts";
 import { EdgeCacheFake, IsolatePool, Simulation } from "../../lib/sim/mod.ts";
 import { addDays } from "../../lib/views/day.ts";
 import type { Counter, Design } from "./designs.ts";
@@ -34,7 +36,7 @@ export interface NetworkOptions {
   readonly cacheLossRate?: number;
   /** How nasty KV is. @default {KvWorld's defaults} */
   readonly kv?: Partial<KvWorldOptions>;
-  /** Signups a day, which KV must not refuse. @default {20} */
+  /** Signups a day, which KV must not refuse. @default {1 % of the sessions, at least 3} */
   readonly signupsPerDay?: number;
   /** A burst. @default {none} */
   readonly spike?: Spike;
@@ -82,6 +84,7 @@ export interface NetworkResult {
 }
 
 const DAY_MS = 86_400_000;
+const PAGES_PER_SESSION = 2.5;
 const START_MS = Date.UTC(2026, 0, 5);
 const CRON_MS = 17 * 60_000;
 const SAMPLES_A_DAY = 24;
@@ -112,7 +115,7 @@ class Network {
 
   constructor(options: NetworkOptions) {
     const { seed = 1, viewsPerDay = 5_000, dataCenters = 50, days = 2 } = options;
-    const { signupsPerDay = 20, spike } = options;
+    const { signupsPerDay = Math.max(3, viewsPerDay / 250), spike } = options;
     this.#options = options;
     this.#sim = new Simulation({ seed, startMs: START_MS });
     this.#world = new KvWorld({
@@ -129,9 +132,9 @@ class Network {
       days,
       viewsPerDay,
       dataCenters,
-      pagesPerSession: 2.5,
+      pagesPerSession: PAGES_PER_SESSION,
       pageMs: 40_000,
-      signupsPerDay,
+      signupRate: Math.min(1, signupsPerDay * PAGES_PER_SESSION / viewsPerDay),
       spike,
     });
     for (let n = 0; n < days; n++) this.#days.push(emptyResult(dayName(START_MS + n * DAY_MS)));
@@ -201,14 +204,13 @@ class Network {
     if (kind === "signup") {
       day.signups++;
       const kv = this.#world.location(coloName(dataCenter));
-      this.#sim.spawn(kv.put(`waitlist:${at}-${page}`, "1").catch(() => day.refused++));
+      this.#sim.spawn(this.#signUp(kv, `waitlist:${at}-${page}@example.org`, day));
       return;
     }
-    const { isolate, app } = pool.pick();
+    const { app } = pool.pick();
     day.made++;
     app.view(page);
     this.#sim.touch();
-    void isolate;
     if ((this.#options.viewsPerDay ?? 5_000) > CLOSE_LOOK_MAX) return;
     const name = `${day.day}:${coloName(dataCenter)}`;
     const made = (this.#made.get(name) ?? 0) + 1;
@@ -216,6 +218,16 @@ class Network {
     this.#sim.at(at + 60_000, () => {
       if (this.#storedBy(name) >= made) day.storedWithinMinute++;
     });
+  }
+
+  /** As the Worker does it: a read, and then a write. */
+  async #signUp(kv: Kv, key: string, day: DayResult): Promise<void> {
+    await kv.get(key).catch(() => null);
+    try {
+      await kv.put(key, '{"v":1}');
+    } catch (error) {
+      if (classifyKvError(error) === "quota") day.refused++;
+    }
   }
 
   /** Views of a day and data center in its shards. */
@@ -259,7 +271,7 @@ class Network {
       before.reduce((sum, day) => sum + day[kind], 0);
     today.writes = total(all, "write") - total(signups, "write") - spent("writes");
     today.lists = total(all, "list") - spent("lists");
-    today.reads = total(all, "read") - spent("reads");
+    today.reads = total(all, "read") - total(signups, "read") - spent("reads");
   }
 }
 

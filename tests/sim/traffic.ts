@@ -34,8 +34,8 @@ export interface TrafficOptions {
   readonly pagesPerSession: number;
   /** Milliseconds between two pages of a session, on average. */
   readonly pageMs: number;
-  /** Signups a day. */
-  readonly signupsPerDay: number;
+  /** The chance that a session ends with a signup. */
+  readonly signupRate: number;
   /** A burst, or none. */
   readonly spike: Spike | undefined;
 }
@@ -89,7 +89,7 @@ function busyness(at: number, dataCenter: number): number {
  * @returns The visits, in order.
  */
 export function drawTraffic(options: TrafficOptions): Visit[] {
-  const { random, start, days, viewsPerDay, pagesPerSession, pageMs, signupsPerDay } = options;
+  const { random, start, days, viewsPerDay, pagesPerSession, pageMs, signupRate } = options;
   const byDataCenter = zipf(options.dataCenters);
   const byPage = zipf(PAGES);
   const visits: Visit[] = [];
@@ -102,6 +102,8 @@ export function drawTraffic(options: TrafficOptions): Visit[] {
       visits.push({ at: Math.floor(at), dataCenter, page: draw(byPage, random), kind: "view" });
       at += -Math.log(1 - random()) * pageMs;
     } while (at < end && random() > 1 / pagesPerSession);
+    if (at >= end || random() >= signupRate) return;
+    visits.push({ at: Math.floor(at), dataCenter, page: visits.length, kind: "signup" });
   };
   const sessions = Math.round(days * viewsPerDay / pagesPerSession);
   for (let n = 0; n < sessions; n++) session(start, days * DAY_MS);
@@ -109,10 +111,6 @@ export function drawTraffic(options: TrafficOptions): Visit[] {
   if (spike) {
     const more = viewsPerDay / 24 * spike.hours * (spike.factor - 1) / pagesPerSession;
     for (let n = 0; n < more; n++) session(start + spike.hour * HOUR_MS, spike.hours * HOUR_MS);
-  }
-  for (let n = 0; n < days * signupsPerDay; n++) {
-    const at = Math.floor(start + random() * days * DAY_MS);
-    visits.push({ at, dataCenter: draw(byDataCenter, random), page: n, kind: "signup" });
   }
   return visits.sort((a, b) => a.at - b.at);
 }

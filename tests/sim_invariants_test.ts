@@ -1,0 +1,69 @@
+import { assert, assertEquals } from "@std/assert";
+import { scrimp } from "./sim/designs.ts";
+import { repeatCommand } from "./sim/hostile_options.ts";
+import { type HostileResult, runHostile } from "./sim/hostile_world.ts";
+import { type NetworkOptions, simulateNetwork } from "./sim/network.ts";
+
+const WORLDS = 400;
+const PARTS = 8;
+/** Every so many worlds one is run twice. */
+const TWICE = 3;
+
+const results: HostileResult[] = [];
+
+function explain({ options: { seed }, problems }: HostileResult): string {
+  return `World ${seed}: ${problems.join("; ")}. Repeat it with: ${repeatCommand(seed)}`;
+}
+
+for (let part = 0; part < PARTS; part++) {
+  const first = 1 + part * WORLDS / PARTS;
+  const last = first + WORLDS / PARTS - 1;
+  Deno.test(`all invariants hold in the hostile worlds ${first} to ${last}`, async () => {
+    for (let seed = first; seed <= last; seed++) {
+      const result = await runHostile(seed);
+      results.push(result);
+      assertEquals(result.problems, [], explain(result));
+      if (seed % TWICE !== 0) continue;
+      const again = await runHostile(seed);
+      assertEquals(again.trace, result.trace, `Not the same twice: ${repeatCommand(seed)}`);
+    }
+  });
+}
+
+Deno.test("hostile worlds differ in all that they can differ in", async () => {
+  const some = results.length > 0 ? results : [await runHostile(1), await runHostile(2)];
+  assert(new Set(some.map(({ trace }) => trace)).size === some.length);
+  assert(some.every(({ made }) => made > 0));
+});
+
+Deno.test("runHostile() tells of a counter that counts too much", async () => {
+  const result = await runHostile(3, { program: "counter", cache: "sound", outage: "none" });
+  assertEquals(result.problems, []);
+  const spoiled = await runHostile(3, {
+    program: "counter",
+    cache: "sound",
+    outage: "none",
+    spoil: "double",
+  });
+  assert(spoiled.problems.some((text) => text.startsWith("over-count")), "no over-count was found");
+});
+
+const BUSY: readonly (readonly [string, Partial<NetworkOptions>])[] = [
+  ["busy", {}],
+  ["busy without a cache", { edgeCache: "none" }],
+  ["with a 50-fold spike", { viewsPerDay: 600, spike: { hour: 20, hours: 1, factor: 50 } }],
+  ["with faults and kills", { killRate: 0.05, kv: { faults: { rate: 0.05 }, staleness: 2 } }],
+];
+for (const [n, [name, changes]] of BUSY.entries()) {
+  Deno.test(`budget, lists, signups and counts hold in a network ${name}`, async () => {
+    const options = { seed: n + 1, viewsPerDay: 1_500, dataCenters: 40, ...changes };
+    const { days, rejections } = await simulateNetwork({ ...options, design: scrimp() });
+    assertEquals(rejections, 0);
+    for (const { overCount, refused, writes, lists, signups } of days) {
+      assertEquals([overCount, refused], [0, 0]);
+      assert(writes <= 404, `${writes} writes`);
+      assert(lists <= 600, `${lists} lists`);
+      assert(signups > 0);
+    }
+  });
+}
