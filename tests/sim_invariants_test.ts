@@ -3,6 +3,7 @@ import { scrimp } from "./sim/designs.ts";
 import { repeatCommand } from "./sim/hostile_options.ts";
 import { type HostileResult, runHostile } from "./sim/hostile_world.ts";
 import { type NetworkOptions, simulateNetwork } from "./sim/network.ts";
+import { simulatePatterns } from "./sim/patterns_day.ts";
 
 const WORLDS = 400;
 const PARTS = 8;
@@ -67,3 +68,10 @@ for (const [n, [name, changes]] of BUSY.entries()) {
     }
   });
 }
+
+Deno.test("with all patterns on, writes stay within the account's and no signup is refused", async () => {
+  const result = await simulatePatterns({ seed: 1, viewsPerDay: 1_500, dataCenters: 30 });
+  const { writes, signups, refused, rejections } = result;
+  assert(writes <= 1_000 && signups > 0, result.text);
+  assertEquals([refused, rejections], [0, 0]);
+});
