@@ -45,7 +45,7 @@ Deno.test("createWorker() answers 400 with the accepted form", async () => {
   ) {
     const response = await ask(`/api/traffic?${query}`);
     assertEquals(response.status, 400, query);
-    assertStringIncludes((await response.json()).error.message, form);
+    assertStringIncludes(Object(await response.json()).error.message, form);
   }
 });
 
@@ -64,7 +64,7 @@ Deno.test("createWorker() answers 404 for unknown APIs without counting them", a
   const { isolate, ctx } = makeSite();
   const response = await isolate().view("/api/<script>");
   assertEquals(response.status, 404);
-  assertEquals((await response.json()).error.code, "notFound");
+  assertEquals(Object(await response.json()).error.code, "notFound");
   assertEquals(ctx.calls, 0);
 });
 
@@ -504,7 +504,7 @@ Deno.test("createWorker() lets go of old days through a year without a store", a
   for (let day = 0; day < 365; day++) {
     await view(`/day${day}`);
     await wait(24 * HOUR);
-    sizes.push((await (await ask("/api/health")).json()).views.lost);
+    sizes.push(Object(await (await ask("/api/health")).json()).views.lost);
   }
   assertEquals(sizes.at(-1), 365 - 3);
 });
@@ -543,7 +543,7 @@ Deno.test("createWorker() loses each dropped view once", async () => {
     await wait(4 * 24 * HOUR);
     await view();
     await wait(MINUTE);
-    lost += (await (await ask("/api/health")).json()).views.lost;
+    lost += Object(await (await ask("/api/health")).json()).views.lost;
   }
   assert(lost <= 11, `${lost} lost`);
   assertEquals(NOON % MINUTE, 0);
