@@ -35,31 +35,64 @@ const config :Workerd.Config = (
 );
 `;
 
+/** A running workerd with several sockets. */
+export interface WorkerdSockets {
+  /** Where each socket listens, by its name. */
+  readonly urls: ReadonlyMap<string, string>;
+  /** Ends the process, removes its files, and gives what it wrote to its log. */
+  stop(): Promise<string>;
+}
+
 /** Bundles both Workers and starts workerd on a port that the system chooses. */
 export async function startWorkerd(main: string, backend: string): Promise<RunningWorkerd> {
+  const files = {
+    "main.js": (await bundle(main)).code,
+    "backend.js": (await bundle(backend)).code,
+  };
+  const { urls, stop } = await serveWorkerd(files, CONFIG, ["http"]);
+  return { url: urls.get("http") ?? "", stop: async () => void await stop() };
+}
+
+/**
+ * Starts workerd on ports that the system chooses.
+ *
+ * @param files The files that the configuration embeds.
+ * @param config The configuration; its constant is called `config`.
+ * @param sockets The names of its sockets.
+ */
+export async function serveWorkerd(
+  files: Readonly<Record<string, string | Uint8Array>>,
+  config: string,
+  sockets: readonly string[],
+): Promise<WorkerdSockets> {
   const folder = await mkdtemp(join(tmpdir(), "scrimp-workerd-"));
-  await writeFile(join(folder, "main.js"), (await bundle(main)).code);
-  await writeFile(join(folder, "backend.js"), (await bundle(backend)).code);
-  await writeFile(join(folder, "config.capnp"), CONFIG);
-  const port = await freePort();
+  for (const [name, text] of Object.entries({ ...files, "config.capnp": config })) {
+    await writeFile(join(folder, name), text);
+  }
+  const addresses: [string, string][] = [];
+  for (const name of sockets) addresses.push([name, `127.0.0.1:${await freePort()}`]);
   // The package is CommonJS with a member named default.
   const { default: binary } = workerd as unknown as { default: string };
   const child = new Deno.Command(binary, {
-    args: ["serve", "config.capnp", `--socket-addr=http=127.0.0.1:${port}`],
+    args: [
+      "serve",
+      "config.capnp",
+      ...addresses.map(([name, address]) => `--socket-addr=${name}=${address}`),
+    ],
     cwd: folder,
     stdout: "null",
     stderr: "piped",
   }).spawn();
   const errors = collect(child.stderr);
-  const url = `http://127.0.0.1:${port}/`;
-  await answering(url, child.status, errors);
+  const urls = new Map(addresses.map(([name, address]) => [name, `http://${address}/`]));
+  for (const url of urls.values()) await answering(url, child.status, errors);
   return {
-    url,
+    urls,
     async stop() {
       child.kill();
       await child.status;
-      await errors;
       await rm(folder, { recursive: true, force: true });
+      return await errors;
     },
   };
 }
