@@ -59,4 +59,15 @@ export * from "./lib/worker/create_worker.ts";
 export * from "./lib/write_budget.ts";
 export * from "./lib/views/classify.ts";
 export { explain, type Explanation } from "./lib/views/explain.ts";
+export {
+  Calendar,
+  type Day,
+  type DayReport,
+  type Freshness,
+  type RangeReport,
+  type ReportContext,
+  reportDay,
+  reportDays,
+  rollUpDays,
+} from "./lib/traffic.ts";
 export { trafficWarning } from "./lib/views/warning.ts";

@@ -21,6 +21,7 @@ import * as rateLimiter from "@scrimp/kv/rate-limiter";
 import * as rateLimiterObject from "@scrimp/kv/rate-limiter-object";
 import * as hono from "@scrimp/kv/hono";
 import * as pages from "@scrimp/kv/pages";
+import * as traffic from "@scrimp/kv/traffic";
 import * as withPageViews from "@scrimp/kv/with-page-views";
 import * as worker from "@scrimp/kv/worker";
 import * as writeBudget from "@scrimp/kv/write-budget";
@@ -33,6 +34,7 @@ const SURFACE: readonly (readonly [path: string, module: object, names: readonly
     "BULK_KEYS_MAX",
     "CACHE_TTL_SECONDS_DEFAULT",
     "CACHE_TTL_SECONDS_MIN",
+    "Calendar",
     "Claims",
     "Conversations",
     "DAY_MS",
@@ -104,6 +106,9 @@ const SURFACE: readonly (readonly [path: string, module: object, names: readonly
     "rateLimitHeaders",
     "readPlainSearches",
     "redactQuery",
+    "reportDay",
+    "reportDays",
+    "rollUpDays",
     "seededRandom",
     "serveKv",
     "splitKey",
@@ -201,6 +206,7 @@ const SURFACE: readonly (readonly [path: string, module: object, names: readonly
   ["./page-views", pageViews, ["PageViews"]],
   ["./hono", hono, ["honoPageViews"]],
   ["./pages", pages, ["pagesPageViews"]],
+  ["./traffic", traffic, ["Calendar", "reportDay", "reportDays", "rollUpDays"]],
   ["./with-page-views", withPageViews, ["withPageViews"]],
   ["./worker", worker, ["createWorker"]],
   ["./write-budget", writeBudget, ["DEFAULT_SHARES", "WriteBudget"]],

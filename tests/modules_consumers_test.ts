@@ -31,6 +31,7 @@ const MODULES: Readonly<Record<Exclude<Name, ".">, [gzipBytesMax: number, others
   "./rate-limiter": [6_100, [...STORED, "./hash-id", "./ip-key"]],
   "./rate-limiter-object": [6_200, [...STORED, "./hash-id", "./ip-key", "./rate-limiter"]],
   "./sim": [3_100, []],
+  "./traffic": [5_000, ["./warning"]],
   "./warning": [650, []],
   "./with-page-views": [15_000, [...VIEWS]],
   "./worker": [50_000, [

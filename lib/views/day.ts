@@ -48,6 +48,8 @@ export class Calendar {
   #day: Day = { name: "", start: 0, end: 0 };
 
   /**
+   * Makes a calendar.
+   *
    * @param timeZone An IANA name, for example `Europe/Berlin`.
    * @throws {RangeError} If there is no such zone.
    */
