@@ -76,22 +76,6 @@ export function resultTable(rows: readonly SimulateRow[]): string {
 }
 
 /**
- * The same for a README: one line a network and design, of the worst day by what was stored.
- *
- * @param rows The designs.
- * @returns Markdown.
- */
-export function markdownTable(rows: readonly SimulateRow[]): string {
-  const line = (texts: readonly (string | number)[]) =>
-    `| ${texts.map((text) => text.toLocaleString("en-US")).join(" | ")} |`;
-  return [
-    line(HEAD),
-    line(HEAD.map(() => "---")),
-    ...rows.flatMap((row) => row.days.map((_, n) => line(cells(row, n)))),
-  ].join("\n");
-}
-
-/**
  * A bar a design: the share of the views that are stored a day later, on the worst day.
  *
  * @param rows The designs.
