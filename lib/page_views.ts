@@ -272,12 +272,17 @@ export class PageViews {
   /**
    * Views of a day that this data center has counted and not stored. Asks the cache; no KV operation.
    *
+   * Where there are some, the next flush sees to them: whoever asks keeps a quiet site's last views from
+   * waiting for the next visitor.
+   *
    * @param day The day, `YYYY-MM-DD`.
    * @returns Views.
    */
   async pending(day: string): Promise<number> {
     await this.#writer.keeper.refresh(day);
-    return this.#writer.keeper.waiting(day);
+    const views = this.#writer.keeper.waiting(day);
+    if (views > 0) this.#viewsWait = true;
+    return views;
   }
 
   /**

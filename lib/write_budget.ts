@@ -21,6 +21,7 @@
  */
 
 import type { Budget, BudgetGrant, KvOperation } from "./budget.ts";
+import { writerName } from "./writer_name.ts";
 import { type Random, systemClock, systemRandom } from "./clock.ts";
 import { isCount, parseJson } from "./views/tally.ts";
 import type { EdgeCache } from "./views/edge_cache.ts";
@@ -123,7 +124,7 @@ export class WriteBudget implements Budget {
       throw new RangeError(`Cannot use headStart ${headStart}: expected 0 to 1`);
     }
     this.#now = now;
-    this.#name = Math.floor(random() * 36 ** 6).toString(36);
+    this.#name = writerName(random, now());
     this.#writesPerDay = writesPerDay;
     this.#shares = new Map(named);
     this.#headStart = headStart;

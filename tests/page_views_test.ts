@@ -219,3 +219,20 @@ Deno.test("keysMax bounds what is stored", async () => {
   const { paths } = JSON.parse(await kv.get(keys[0]?.name ?? "") ?? "");
   assertEquals(paths, { "/p0": 2, "/p1": 2, other: 5 });
 });
+
+Deno.test("pending() makes the next flush store what a dead isolate left in the cache", async () => {
+  const edgeCache = mapCache();
+  const dead = counter({ edgeCache, colo: "LHR" });
+  dead.views.kv = undefined;
+  dead.record();
+  dead.sim.spawn(dead.views.flush());
+  await dead.wait(MINUTE);
+
+  const { views, sim, wait, stored } = counter({ edgeCache, colo: "LHR" });
+  assertEquals(views.isFlushDue(), false);
+  assertEquals(await views.pending(TODAY), 1);
+  assertEquals(views.isFlushDue(), true);
+  sim.spawn(views.flush());
+  await wait(MINUTE);
+  assertEquals([await stored(), await views.pending(TODAY)], [1, 0]);
+});

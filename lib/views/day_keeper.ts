@@ -24,6 +24,7 @@ import {
 } from "./day_state.ts";
 import { addDays } from "./day.ts";
 import { decodeDay, encodeDay } from "./day_codec.ts";
+import { writerName } from "../writer_name.ts";
 import type { EdgeCache } from "./edge_cache.ts";
 import { emptyTally, eventsOf, type Tally } from "./tally.ts";
 
@@ -69,7 +70,7 @@ export class DayKeeper {
   /** @param context What it works with. */
   constructor(context: KeeperContext) {
     this.#context = context;
-    this.name = suffix(context.random);
+    this.name = writerName(context.random, context.clock.now());
   }
 
   /** Views that were too old to be stored and had to be dropped by this isolate. */
@@ -257,7 +258,7 @@ export class DayKeeper {
     let shard = wanted ?? primaryShard(state);
     if (!shard) {
       const { colo, random } = this.#context;
-      shard = emptyShard(`${colo}-${suffix(random)}`, now);
+      shard = emptyShard(`${colo}-${writerName(random, now)}`, now);
       state.shards.set(shard.id, shard);
     }
     const open = this.#open.get(shard);
@@ -265,16 +266,15 @@ export class DayKeeper {
       open.part.at = now;
       return open.part;
     }
-    const name = `${this.name}${(this.#parts++).toString(36)}`;
+    let name;
+    // A name that is taken belongs to another isolate, whose counts must stay.
+    do name = `${this.name}${(this.#parts++).toString(36)}`; while (
+      shard.parts.has(name) || shard.folded.has(name)
+    );
     const part = openPart(shard, name, now);
     this.#open.set(shard, { name, part });
     return part;
   }
-}
-
-/** Six characters that tell writers apart: one clash in two thousand million. */
-function suffix(random: Random): string {
-  return Math.floor(random() * 36 ** 6).toString(36).padStart(6, "0");
 }
 
 /** Where the cache keeps a day: twice, since it may forget either at any time. */

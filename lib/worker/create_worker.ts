@@ -115,6 +115,7 @@ async function answer(
     const context = contextOf(isolate, request, url, env, ctx, match.params);
     const response = await handle(match.route, context);
     after(isolate, ctx, () => isolate.budget.sync(isolate.edgeCache));
+    if (isolate.views.isFlushDue()) after(isolate, ctx, () => isolate.views.flush());
     return request.method === "HEAD" ? new Response(null, response) : response;
   }
   const response = env.ASSETS
