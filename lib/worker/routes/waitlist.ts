@@ -40,7 +40,7 @@ async function join(context: RouteContext): Promise<Response> {
   const key = await buildKey(["waitlist", email], { partBytesMax: 400 });
   budget.note("waitlist", "read");
   // A read that fails must not keep the signup from being stored: the key is the same either way.
-  const known = await kv.get(key).catch(() => null);
+  const known = await Promise.resolve().then(() => kv.get(key)).catch(() => null);
   if (known === null) await storeOnce(context, key, () => store(context, kv, key, email));
   return accepted(request, isD1(context.env.DB) ? "exactly once" : "at least once");
 }
@@ -92,9 +92,10 @@ async function readEmail(request: Request): Promise<string | undefined> {
   const body = await readBody(request);
   const email = body instanceof Response ? undefined : body.email;
   const address = typeof email === "string" ? email.trim().toLowerCase() : "";
-  const isAddress = /^[^\s@<>"(),:;\\]{1,64}@[^\s@<>"(),:;\\.]+(\.[^\s@<>"(),:;\\.]+)+$/.test(
-    address,
-  );
+  const isAddress =
+    /^[^\s\p{C}@<>"(),:;\\]{1,64}@[^\s\p{C}@<>"(),:;\\.]+(\.[^\s\p{C}@<>"(),:;\\.]+)+$/u.test(
+      address,
+    );
   return isAddress && address.length <= EMAIL_CHARACTERS_MAX ? address : undefined;
 }
 
