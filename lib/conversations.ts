@@ -268,7 +268,7 @@ export class Conversations<M extends Message = Message> {
       const text = await this.#kv.get(key);
       const thread = text === null ? emptyThread<M>() : parseThread<M>(text);
       if (thread) return { thread, degraded: false, damaged: false };
-      this.#report(new TypeError(`Stored conversation "${key}" cannot be read`));
+      this.#report(new TypeError("Stored conversation cannot be read"));
       return { thread: emptyThread(), degraded: false, damaged: true };
     } catch (error) {
       this.#report(error);

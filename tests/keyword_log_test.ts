@@ -195,6 +195,7 @@ Deno.test("redaction withholds addresses, phone and card numbers and nothing els
     "someone%40example.org",
     "someone (at) example.org",
     "someone at example dot com",
+    "someone at example.com",
     "4111111111111111",
     "4111 1111 1111 1111",
     "4111-1111-1111-1111",

@@ -95,7 +95,14 @@ const DATA = /\.(?:atom|csv|json|md|rss|txt|vtt|xml|ya?ml)$/i;
 const AHEAD = /^[\s:]*(?:prefetch|prerender|preview)\s*(?:[;,]|$)/i;
 const PURPOSES = ["sec-purpose", "purpose", "x-purpose", "x-moz"] as const;
 /** Headers of requests that scripts made before browsers said so. */
-const SCRIPTED = ["hx-request", "turbo-frame", "x-pjax"] as const;
+const SCRIPTED = [
+  "hx-request",
+  "turbo-frame",
+  "x-inertia",
+  "x-middleware-prefetch",
+  "x-nextjs-data",
+  "x-pjax",
+] as const;
 
 /**
  * Prepares the rules, once an isolate.
