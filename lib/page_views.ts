@@ -276,13 +276,15 @@ export class PageViews {
    * waiting for the next visitor.
    *
    * @param day The day, `YYYY-MM-DD`.
+   * @param stored Views by shard, as a report has them: a write that failed, or whose answer is on its
+   *   way, may be in it all the same, and a later one is not. By default what is known to be stored.
    * @returns Views.
    */
-  async pending(day: string): Promise<number> {
-    await this.#writer.keeper.refresh(day);
-    const views = this.#writer.keeper.waiting(day);
-    if (views > 0) this.#viewsWait = true;
-    return views;
+  async pending(day: string, stored?: ReadonlyMap<string, number>): Promise<number> {
+    const { keeper } = this.#writer;
+    await keeper.refresh(day);
+    if (keeper.waiting(day) > 0) this.#viewsWait = true;
+    return keeper.waiting(day, stored);
   }
 
   /**

@@ -99,12 +99,14 @@ export class DayKeeper {
    * Views of a day that this data center, as far as this isolate knows, has not stored.
    *
    * @param day The day, `YYYY-MM-DD`.
+   * @param stored Views by shard that a report has; by default what KV is known to hold.
    * @returns Views.
    */
-  waiting(day: string): number {
+  waiting(day: string, stored?: ReadonlyMap<string, number>): number {
     let views = this.#pending.get(day)?.total ?? 0;
     for (const shard of this.#days.get(day)?.shards.values() ?? []) {
-      views += Math.max(0, sumShard(shard).tally.total - shard.storedTotal);
+      const known = stored ? stored.get(shard.id) ?? 0 : shard.storedTotal;
+      views += Math.max(0, sumShard(shard).tally.total - known);
     }
     return views;
   }

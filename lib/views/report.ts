@@ -28,6 +28,8 @@ export interface ReportContext {
   readonly templates?: PathTemplates;
   /** Views of today that the answering data center has not stored. */
   readonly pending?: number;
+  /** Told which of a day's views, by shard, the report has. */
+  readonly learn?: (day: string, writers: ReadonlyMap<string, number>) => void;
   /** Where the operations are booked. */
   readonly budget?: Budget;
 }
@@ -55,7 +57,9 @@ export async function reportDay(context: ReportContext, day: string): Promise<Da
     hasShards ? listShards(kv, day, () => budget?.note("views", "list")) : { shards: [] },
     kv.get(rollUpKey(day)),
   ]);
-  return toReport(context, day, await mergeStored(kv, day, shards, stored, budget));
+  const merged = await mergeStored(kv, day, shards, stored, budget);
+  context.learn?.(day, merged.writers);
+  return toReport(context, day, merged);
 }
 
 /**
@@ -82,6 +86,7 @@ export async function reportDays(context: ReportContext, count: number): Promise
     const rolled = stored.get(rollUpKey(name)) ?? null;
     // deno-lint-ignore scrimp/no-await-in-loop -- few days have shards; the others cost nothing
     const day = await mergeStored(kv, name, byDay.get(name) ?? [], rolled, budget);
+    context.learn?.(name, day.writers);
     days.push(toReport(context, name, day));
   }
   return {
@@ -97,7 +102,8 @@ function toReport(
   date: string,
   stored: StoredDay,
 ): DayReport {
-  const partial = calendar.dayAt(now).name <= date;
+  const today = calendar.dayAt(now).name;
+  const partial = today <= date;
   const counts = countsOf(stored.tally);
   if (templates) counts.paths = applyTemplates(counts.paths, templates);
   const freshness = freshnessOf(stored, now);
@@ -106,7 +112,7 @@ function toReport(
     ...counts,
     timeZone: calendar.timeZone,
     partial,
-    pending: partial ? pending : 0,
+    pending: date === today ? pending : 0,
     freshness,
     damaged: stored.damaged,
     writes: stored.writes,

@@ -50,6 +50,8 @@ export interface StoredDay {
   readonly shards: readonly ListedShard[];
   /** Values that could not be read. */
   readonly damaged: number;
+  /** Views by shard, as far as they are in the counts. */
+  readonly writers: ReadonlyMap<string, number>;
   /** KV writes that the day's shards took. */
   readonly writes: number;
   /** What a roll-up of this would store; `undefined` where there is nothing to store. */
@@ -106,14 +108,19 @@ export async function mergeStored(
       !metadata || !rolled || metadata.total > (rolled.writers.get(writer) ?? -1)
     );
   const rest = { shards, writes: Math.max(written, rolled?.writes ?? 0) };
-  const nothing = { tally: rolled?.tally ?? emptyTally(), damaged, rollUp: undefined };
+  const nothing = {
+    tally: rolled?.tally ?? emptyTally(),
+    writers: rolled?.writers ?? new Map(),
+    damaged,
+    rollUp: undefined,
+  };
   if (!isNews) return { ...nothing, ...rest, source: rolled ? "rollup" : "none" };
 
   budget?.note("views", "read", shards.length);
   const values = await readMany(kv, shards.map(({ key }) => key));
   const tally = emptyTally();
   if (rolled?.base) addTally(tally, rolled.base);
-  const writers: [string, number][] = [];
+  const writers = new Map<string, number>();
   for (const { key, writer } of shards) {
     const text = values.get(key) ?? null;
     const shard = decodeShard(text);
@@ -121,7 +128,7 @@ export async function mergeStored(
     if (!shard) damaged += text === null ? 0 : 1;
     else {
       addTally(tally, shard);
-      writers.push([writer, shard.total]);
+      writers.set(writer, shard.total);
     }
   }
   if (rolled && rolled.tally.total > tally.total) {
@@ -137,7 +144,7 @@ export async function mergeStored(
     ...(rolled?.base ? { base: countsOf(rolled.base) } : {}),
   };
   const source = rolled ? "rollup+shards" : "shards";
-  return { tally: capped, damaged, ...rest, source, rollUp };
+  return { tally: capped, writers, damaged, ...rest, source, rollUp };
 }
 
 function writesOf(shards: readonly ListedShard[]): number {

@@ -204,6 +204,13 @@ function reportsOf({ clock, calendar, views, budget, templates }: Isolate, env: 
   return {
     today: () => calendar.dayAt(clock.now()).name,
     day: async (date) => reportDay(await context(), date),
-    days: async (count) => reportDays(await context(), count),
+    async days(count) {
+      let stored: [string, number][] = [];
+      const learn = (_day: string, writers: ReadonlyMap<string, number>) => {
+        stored = [...writers];
+      };
+      const report = await reportDays({ ...await context(), learn }, count);
+      return { ...report, stored };
+    },
   };
 }

@@ -13,6 +13,12 @@ import type { DayReport, RangeReport } from "../views/types.ts";
 import type { WaitUntil } from "../wait_until.ts";
 import type { Env } from "./env.ts";
 
+/** A report, and today's views by shard as it has them. */
+export interface StoredRange extends RangeReport {
+  /** Shards and their views. */
+  readonly stored: readonly (readonly [string, number])[];
+}
+
 /** What has been counted. Without a namespace every day is empty. */
 export interface Reports {
   /** Today, `YYYY-MM-DD`. */
@@ -20,7 +26,7 @@ export interface Reports {
   /** One day. One list, and a read for it and for each shard that is not rolled up. */
   day(date: string): Promise<DayReport>;
   /** The last `count` days, today included. One list for each 1,000 shards, reads as for one day. */
-  days(count: number): Promise<RangeReport>;
+  days(count: number): Promise<StoredRange>;
 }
 
 /** What a handler gets. */

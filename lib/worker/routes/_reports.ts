@@ -12,7 +12,7 @@
 import { DAYS_MAX, noteOf } from "../../views/report.ts";
 import { parseJson } from "../../views/tally.ts";
 import type { DayReport, RangeReport } from "../../views/types.ts";
-import type { RouteContext } from "../route.ts";
+import type { RouteContext, StoredRange } from "../route.ts";
 
 /** How long a report is shared, in milliseconds, at first. */
 const KEEP_MS = 60_000;
@@ -33,11 +33,12 @@ export interface Shared<T> {
 }
 
 interface Kept {
+  readonly day: string;
   readonly at: number;
   readonly early: number;
   readonly pending: number;
   readonly writes: number | null;
-  readonly shared: Promise<Shared<unknown>>;
+  readonly shared: Promise<Shared<StoredRange>>;
 }
 
 interface Memory {
@@ -73,18 +74,17 @@ export async function shareRange(
   count: number,
 ): Promise<Shared<RangeReport>> {
   const size = SIZES.find((each) => each >= count) ?? DAYS_MAX;
-  const { at, report, pending } = await share(
-    context,
-    `days:${size}`,
-    () => context.reports.days(size),
+  const { at, report: { stored: _, ...report }, pending } = await share(context, size);
+  const days = report.days.slice(-count).map((day) =>
+    withPending(day, context.reports.today(), pending)
   );
-  const days = report.days.slice(-count).map((day) => withPending(day, pending));
   const sum = (name: "total" | "damaged") => days.reduce((all, day) => all + day[name], 0);
   return { at, report: { ...report, days, total: sum("total"), damaged: sum("damaged") } };
 }
 
-function withPending(day: DayReport, pending: number): DayReport {
-  if (!day.partial || day.pending === pending) return day;
+function withPending(day: DayReport, today: string, waiting: number): DayReport {
+  const pending = day.date === today ? waiting : 0;
+  if (day.pending === pending) return day;
   const now = { ...day, pending };
   return { ...now, note: noteOf(now) };
 }
@@ -105,11 +105,11 @@ export async function forgetReports(context: RouteContext): Promise<void> {
   await Promise.all(names.map((name) => context.edgeCache?.set(`report:${name}`, "", 60)));
 }
 
-async function share<T>(
+async function share(
   context: RouteContext,
-  name: string,
-  read: () => Promise<T>,
-): Promise<Shared<T> & { readonly pending: number }> {
+  size: number,
+): Promise<Shared<StoredRange> & { readonly pending: number }> {
+  const name = `days:${size}`;
   const { views, reports, clock } = context;
   const today = reports.today();
   const pending = await views.pending(today);
@@ -120,45 +120,66 @@ async function share<T>(
   const keepMs = KEEP_MS * 2 ** Math.floor(memory.reads / READS_TO_DOUBLE);
   const old = memory.kept.get(name);
   const hasMoved = old !== undefined && (old.writes !== writes || pending < old.pending);
-  const isEarly = hasMoved && old.early < EARLY_MAX && now - old.at < keepMs;
+  // What was read yesterday ends with yesterday.
+  const isGood = old?.day === today && isYoung(old, now, keepMs);
+  const isEarly = hasMoved && old.early < EARLY_MAX && isGood;
   let kept = old;
-  if (!kept || isEarly || now - kept.at >= keepMs) {
-    const shared = load(context, memory, { name, isEarly, keepMs, read }).catch((error) => {
+  if (!kept || isEarly || !isGood) {
+    const shared = load(context, memory, { size, isEarly, keepMs }).catch((error) => {
       if (old) return old.shared;
       memory.kept.delete(name);
       throw error;
     });
-    kept = { at: now, early: isEarly ? old.early + 1 : 0, pending, writes, shared };
+    kept = { day: today, at: now, early: isEarly ? old.early + 1 : 0, pending, writes, shared };
     memory.kept.set(name, kept);
     // Others may be waiting for this reading, even when this client has gone.
     context.ctx.waitUntil(shared.catch(() => {}));
   }
-  return { ...await kept.shared as Shared<T>, pending };
+  const shared = await kept.shared;
+  // Of what was stored meanwhile, only the report tells which part it has: none must count twice.
+  return { ...shared, pending: await views.pending(today, new Map(shared.report.stored)) };
 }
 
-interface Reading<T> {
-  readonly name: string;
+/** A clock that was set back must not keep a report for good. */
+function isYoung({ at }: { readonly at: number }, now: number, keepMs: number): boolean {
+  return Math.abs(now - at) < keepMs;
+}
+
+interface Reading {
+  readonly size: number;
   readonly isEarly: boolean;
   readonly keepMs: number;
-  read(): Promise<T>;
 }
 
 /** Reads through the data center's cache, whose failures are no reason not to answer. */
-async function load<T>(
-  { edgeCache, clock, ctx }: RouteContext,
+async function load(
+  { edgeCache, clock, ctx, reports }: RouteContext,
   memory: Memory,
-  { name, isEarly, keepMs, read }: Reading<T>,
-): Promise<Shared<T>> {
+  { size, isEarly, keepMs }: Reading,
+): Promise<Shared<StoredRange>> {
   const now = clock.now();
-  const key = `report:${name}`;
+  const key = `report:days:${size}`;
   if (edgeCache && !isEarly) {
-    const known = parseJson(await edgeCache.get(key).catch(() => undefined));
-    if (known && now - (known as Shared<T>).at < keepMs) return known as Shared<T>;
+    const known = parseJson(await quietly(() => edgeCache.get(key))) as Shared<StoredRange>;
+    // An entry may be old, of the day before, or anything at all.
+    const days = known?.report?.days;
+    const isWhole = Array.isArray(days) && days.length >= size &&
+      Array.isArray(known.report.stored) && days.at(-1)?.date === reports.today();
+    if (isWhole && isYoung(known, now, keepMs)) return known;
   }
   memory.reads++;
-  const shared = { at: now, report: await read() };
+  const shared = { at: now, report: await reports.days(size) };
   if (edgeCache) {
-    ctx.waitUntil(edgeCache.set(key, JSON.stringify(shared), keepMs / 1000).catch(() => {}));
+    ctx.waitUntil(quietly(() => edgeCache.set(key, JSON.stringify(shared), keepMs / 1000)));
   }
   return shared;
+}
+
+/** `undefined` where it fails, at once or later. */
+async function quietly<T>(work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch {
+    return undefined;
+  }
 }
