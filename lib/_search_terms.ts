@@ -10,7 +10,8 @@ const TERM_BYTES_MAX = 128;
 
 const BREAKS = /[\t-\r\x85\u2028\u2029]/g;
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}]/gu;
-const MAIL = /[^\s@]@[^\s@]|@\s*\S+\.\p{L}{2}|%40|[([{]\s*at\s*[)\]}]| at \S+(?: dot |\.\p{L}{2})/u;
+const MAIL =
+  /[^\s@]@[^\s@]|@\s*\S+\.\p{L}{2}|%40|&#(?:64|x40);|[([{]\s*at\s*[)\]}]| at \S+(?: dot |\.\p{L}{2})/u;
 const DATES = /(?<!\S)(?:\d{4}-\d\d-\d\d|(?:19|20)\d\d[-/](?:19|20)?\d\d)(?!\S)/g;
 const LONG_NUMBER = /(?:\p{Nd}[^\p{L}\p{Nd}]{0,3}){7}/u;
 

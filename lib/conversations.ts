@@ -208,6 +208,10 @@ export class Conversations<M extends Message = Message> {
         await this.#summarize(entry, dropped.filter((message) => !fresh.includes(message)));
       }
     }
+    // What two isolates have is more than either may keep.
+    if (added === 0 && entry.version > entry.stored) {
+      entry.thread = fitThread(entry.thread, this.#limits).thread;
+    }
     const saved = await this.#save(key, entry, found, options.ctx);
     const idle = added > 0 ? "coalesced" : fresh.length > 0 ? "orphan" : "known";
     return {
@@ -233,7 +237,7 @@ export class Conversations<M extends Message = Message> {
     const merged = this.#merged(key, found.thread);
     if (merged.batches.length === 0 || merged.expiresMs - now > this.#ttlMs / 2) return false;
     const entry = this.#entry(key, merged, now, found);
-    this.#change(entry, merged, now);
+    this.#change(entry, fitThread(merged, this.#limits).thread, now);
     return (await this.#save(key, entry, found)).written;
   }
 

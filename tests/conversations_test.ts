@@ -454,3 +454,16 @@ Deno.test("options that are none are refused at construction", () => {
   assertThrows(() => new Conversations(kv, { bytesMax: 2_000_000 }), RangeError, "1048576");
   assertThrows(() => new Conversations(kv, { turnsMax: 1.5 }), RangeError, "turnsMax");
 });
+
+Deno.test("what two isolates have is cut to size when a repeat brings them together", async () => {
+  const { kv, open } = setUp({ bytesMax: 1_024 });
+  const failing = new Set(["put"]);
+  const here = open(flaky(kv, failing));
+  await here.append("t", turn("here", "x".repeat(190)));
+  await open().append("t", turn("there", "y".repeat(190)));
+  failing.clear();
+  const { written, added } = await here.append("t", turn("here", "x".repeat(190)));
+  assertEquals([written, added], [true, 0]);
+  const stored = await kv.get("chat:t") ?? "";
+  assert(utf8Length(stored) <= 1_024, `${utf8Length(stored)} bytes`);
+});

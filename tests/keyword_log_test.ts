@@ -196,6 +196,7 @@ Deno.test("redaction withholds addresses, phone and card numbers and nothing els
     "someone (at) example.org",
     "someone at example dot com",
     "someone at example.com",
+    "someone&#64;example.org",
     "4111111111111111",
     "4111 1111 1111 1111",
     "4111-1111-1111-1111",
