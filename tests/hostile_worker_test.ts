@@ -30,7 +30,7 @@ Deno.test("a write that failed and was stored all the same is not pending as wel
   assertEquals([total, pending], [1, 0]);
 });
 
-Deno.test("only today has views that wait", async () => {
+Deno.test("no day to come has views that wait", async () => {
   const worker = trafficWorker({ ASSETS: SITE });
   worker.kv.put = () => Promise.reject(new Error(PUT_FAILED));
   await view(worker);
@@ -52,6 +52,17 @@ Deno.test("a report of the day before does not take over the new day's views", a
   assertEquals([before.total, before.pending, before.partial], [1, 0, false]);
   const now = await reportOf(worker);
   assertEquals([now.date, now.total, now.pending], ["2026-03-02", 0, 1]);
+});
+
+Deno.test("views that wait past midnight are shown under their day", async () => {
+  const worker = trafficWorker({ ASSETS: SITE }, mapCache());
+  worker.now = Date.parse("2026-03-01T23:59:58Z");
+  worker.kv.put = () => Promise.reject(new Error(PUT_FAILED));
+  await view(worker);
+  worker.now = Date.parse("2026-03-02T00:00:01Z");
+  const before = await reportOf(worker, "?date=2026-03-01");
+  assertEquals([before.total, before.pending], [0, 1]);
+  assertEquals((await reportOf(worker)).pending, 0);
 });
 
 Deno.test("a cache that holds anything at all does not break a report", async () => {

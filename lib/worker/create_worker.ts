@@ -25,6 +25,8 @@
 
 import { type Clock, type Random, systemClock, systemRandom } from "../clock.ts";
 import { debugHeader, isAssetPath } from "../views/classify.ts";
+import { addDays } from "../views/day.ts";
+import { DAYS_KEPT } from "../views/day_keeper.ts";
 import type { EdgeCache } from "../views/edge_cache.ts";
 import { reportDay, reportDays } from "../views/report.ts";
 import { rollUpDays } from "../views/roll_up.ts";
@@ -205,9 +207,10 @@ function reportsOf({ clock, calendar, views, budget, templates }: Isolate, env: 
     today: () => calendar.dayAt(clock.now()).name,
     day: async (date) => reportDay(await context(), date),
     async days(count) {
-      let stored: [string, number][] = [];
-      const learn = (_day: string, writers: ReadonlyMap<string, number>) => {
-        stored = [...writers];
+      const oldest = addDays(calendar.dayAt(clock.now()).name, 1 - DAYS_KEPT);
+      const stored: [string, number][] = [];
+      const learn = (day: string, writers: ReadonlyMap<string, number>) => {
+        if (day >= oldest) stored.push(...writers);
       };
       const report = await reportDays({ ...await context(), learn }, count);
       return { ...report, stored };

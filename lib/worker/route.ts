@@ -13,7 +13,7 @@ import type { DayReport, RangeReport } from "../views/types.ts";
 import type { WaitUntil } from "../wait_until.ts";
 import type { Env } from "./env.ts";
 
-/** A report, and today's views by shard as it has them. */
+/** A report, and the views by shard that it has, of days that are still written. */
 export interface StoredRange extends RangeReport {
   /** Shards and their views. */
   readonly stored: readonly (readonly [string, number])[];

@@ -9,6 +9,8 @@
  * @module
  */
 
+import { addDays } from "../../views/day.ts";
+import { DAYS_KEPT } from "../../views/day_keeper.ts";
 import { DAYS_MAX, noteOf } from "../../views/report.ts";
 import { parseJson } from "../../views/tally.ts";
 import type { DayReport, RangeReport } from "../../views/types.ts";
@@ -74,16 +76,23 @@ export async function shareRange(
   count: number,
 ): Promise<Shared<RangeReport>> {
   const size = SIZES.find((each) => each >= count) ?? DAYS_MAX;
-  const { at, report: { stored: _, ...report }, pending } = await share(context, size);
-  const days = report.days.slice(-count).map((day) =>
-    withPending(day, context.reports.today(), pending)
+  const { at, report: { stored, ...report } } = await share(context, size);
+  const known = new Map(stored);
+  const days = await Promise.all(
+    report.days.slice(-count).map((day) => withPending(context, day, known)),
   );
   const sum = (name: "total" | "damaged") => days.reduce((all, day) => all + day[name], 0);
   return { at, report: { ...report, days, total: sum("total"), damaged: sum("damaged") } };
 }
 
-function withPending(day: DayReport, today: string, waiting: number): DayReport {
-  const pending = day.date === today ? waiting : 0;
+/** Of what was stored meanwhile, only the report tells which part it has: none must count twice. */
+async function withPending(
+  { views, reports }: RouteContext,
+  day: DayReport,
+  stored: ReadonlyMap<string, number>,
+): Promise<DayReport> {
+  if (day.date < addDays(reports.today(), 1 - DAYS_KEPT)) return day;
+  const pending = await views.pending(day.date, stored);
   if (day.pending === pending) return day;
   const now = { ...day, pending };
   return { ...now, note: noteOf(now) };
@@ -108,7 +117,7 @@ export async function forgetReports(context: RouteContext): Promise<void> {
 async function share(
   context: RouteContext,
   size: number,
-): Promise<Shared<StoredRange> & { readonly pending: number }> {
+): Promise<Shared<StoredRange>> {
   const name = `days:${size}`;
   const { views, reports, clock } = context;
   const today = reports.today();
@@ -135,9 +144,7 @@ async function share(
     // Others may be waiting for this reading, even when this client has gone.
     context.ctx.waitUntil(shared.catch(() => {}));
   }
-  const shared = await kept.shared;
-  // Of what was stored meanwhile, only the report tells which part it has: none must count twice.
-  return { ...shared, pending: await views.pending(today, new Map(shared.report.stored)) };
+  return await kept.shared;
 }
 
 /** A clock that was set back must not keep a report for good. */
