@@ -50,6 +50,7 @@ import { hashId, hashKey } from "./hash_id.ts";
 import { classifyKvError } from "./kv/errors.ts";
 import { buildKey } from "./kv/keys.ts";
 import type { Kv } from "./kv/kv.ts";
+import { writerName } from "./writer_name.ts";
 import {
   CACHE_TTL_SECONDS_MIN,
   msUntilReset,
@@ -119,7 +120,7 @@ export class RateLimiter {
     this.#kv = kv;
     this.#options = options;
     this.#hashKey = hashIds;
-    this.#isolate = (options.random ?? systemRandom)().toString(36).slice(2, 9);
+    this.#isolate = writerName(options.random ?? systemRandom, this.#now());
   }
 
   /**

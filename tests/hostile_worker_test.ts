@@ -129,3 +129,12 @@ Deno.test("an address with a character that nobody can type is none", async () =
   }
   assertEquals((await join({ KV }, "grüße@käse.example")).status, 202);
 });
+
+Deno.test("two messages without an id are two, whatever the source of chance", async () => {
+  const worker = trafficWorker();
+  for (const content of ["One?", "Two?"]) {
+    await worker.ask("/api/chat/t", { method: "POST", body: JSON.stringify({ content }) });
+  }
+  const { messages } = await (await worker.ask("/api/chat/t")).json();
+  assertEquals(messages.length, 4);
+});

@@ -5,7 +5,8 @@
  */
 
 import { parseJson } from "../../views/tally.ts";
-import { errorResponse } from "../route.ts";
+import { writerName } from "../../writer_name.ts";
+import { errorResponse, type RouteContext } from "../route.ts";
 
 /** Bytes of a body at most. */
 const BODY_BYTES_MAX = 16_384;
@@ -53,6 +54,17 @@ export function isForm(request: Request): boolean {
  */
 export function isText(value: unknown, lengthMax: number): value is string {
   return typeof value === "string" && value.trim() !== "" && value.length <= lengthMax;
+}
+
+/**
+ * Names what came without a name. Names of one isolate differ whatever its source of chance.
+ *
+ * @param context The request.
+ * @returns Seven characters or more.
+ */
+export function newId({ random, clock, once }: RouteContext): string {
+  const names = once("names", () => ({ made: 0 }));
+  return `${writerName(random, clock.now())}${(names.made++).toString(36)}`;
 }
 
 /**

@@ -7,7 +7,7 @@
 
 import { Conversations } from "../../conversations.ts";
 import { errorResponse, type Route, type RouteContext } from "../route.ts";
-import { answerJson, isText, orBadRequest, readBody } from "./_body.ts";
+import { answerJson, isText, newId, orBadRequest, readBody } from "./_body.ts";
 
 const CONTENT_CHARACTERS_MAX = 4_000;
 const NAME_CHARACTERS_MAX = 100;
@@ -40,7 +40,7 @@ async function append(context: RouteContext): Promise<Response> {
   if (!isText(content, CONTENT_CHARACTERS_MAX)) {
     return errorResponse(400, "badContent", "Content must be a text that is not blank");
   }
-  const id = body.id ?? `m${context.random().toString(36).slice(2)}`;
+  const id = body.id ?? `m${newId(context)}`;
   if (!isText(id, NAME_CHARACTERS_MAX)) {
     const message = `Id must be a text of 1 to ${NAME_CHARACTERS_MAX} characters`;
     return errorResponse(400, "badId", message);

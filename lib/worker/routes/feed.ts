@@ -8,7 +8,7 @@
 import { Feed } from "../../feed.ts";
 import { errorResponse, type Route, type RouteContext } from "../route.ts";
 import { checkAccess } from "./_access.ts";
-import { answerJson, isText, orBadRequest, readBody } from "./_body.ts";
+import { answerJson, isText, newId, orBadRequest, readBody } from "./_body.ts";
 
 const NAME = "news";
 
@@ -49,7 +49,7 @@ async function post(context: RouteContext): Promise<Response> {
   if (feed instanceof Response) return feed;
   const body = await readBody(context.request);
   if (body instanceof Response) return body;
-  const { title, text, url, at, id = `p${context.random().toString(36).slice(2)}` } = body;
+  const { title, text, url, at, id = `p${newId(context)}` } = body;
   const bad = !isText(title ?? text, 4_000) || !(title === undefined || isText(title, 200))
     ? "title"
     : !isText(id, 100)
