@@ -55,6 +55,8 @@ const VOLATILE_GUESS = 0.5;
 const FORGET_MS = 6 * 3_600_000;
 /** Writes of a shard for the day before, at most, unless writes abound. */
 export const LATE_WRITES_MAX = 2;
+/** Views that are worth one more: an isolate may bring in what the cache had forgotten. */
+export const LATE_VIEWS = 10;
 /** The article's schedule, followed while listings fail. */
 export const FALLBACK = { pendingViews: 250, intervalMs: 30 * 60_000, writesMax: 48 } as const;
 

@@ -15,6 +15,7 @@ import { hintKey, type NetworkView, parseNetwork, viewNetwork } from "./network.
 import {
   fallbackDueAt,
   finalsAfter,
+  LATE_VIEWS,
   LATE_WRITES_MAX,
   pace,
   paceFinal,
@@ -147,7 +148,8 @@ export class ShardWriter {
       if (then > clock.now()) {
         const rest = (this.keeper.isVolatile ? HINT_AGAIN_MS : REFUSED_MS) *
           2 ** Math.min(6, state.refusals++);
-        state.restUntil = Math.min(then, clock.now() + rest);
+        // What was refused today is asked for anew tomorrow, when it is a late write.
+        state.restUntil = Math.min(then, clock.now() + rest, today.end);
         await this.keeper.push(state);
         return then;
       }
@@ -236,7 +238,9 @@ export class ShardWriter {
     if (state.day !== today.name) {
       const { allowed, scarce } = paceFinal(input);
       const look = scarce && !input.census && age > LISTING_FRESH_MS;
-      if (views <= 0 || (late >= LATE_WRITES_MAX && scarce)) return { due: Infinity, look };
+      if (views <= 0 || (late >= LATE_WRITES_MAX && scarce && views < LATE_VIEWS)) {
+        return { due: Infinity, look };
+      }
       if (!allowed && !look) return { due: now + LATE_AGAIN_MS, look };
       // Other isolates bring in their last views of the day within a minute.
       return { due: Math.max(soonest, scarce ? today.start + LATE_FROM_MS : now), look };
