@@ -25,7 +25,7 @@ const LISTING_LAG_MS = 120_000;
 /** Writes are held back this long after a view, in milliseconds, for the visitor's next page. */
 const HOLD_MS = 21_500;
 /** Views that a write must save when the day's plan is just kept, and how steeply that rises. */
-const PRICE = { views: 0.4, power: 10 } as const;
+const PRICE = { views: 0.35, power: 10 } as const;
 /** How old a listing may be for a turn, in milliseconds. */
 const TURN_LOOK_MS = 30 * 60_000;
 /** How steeply the pause between turns rises while the day is ahead of its plan. */
@@ -184,7 +184,9 @@ export function pace(input: PaceInput): Pace {
   }
   const nobody = chanceOfNobody(input);
   if (nobody > NOBODY_SURE) {
-    const kept = isBusy(input) ? 1 - freshness(input) : 1;
+    const gone = (now - today.start) / (today.end - today.start);
+    // What freshness has not used by the evening may go into safety.
+    const kept = isBusy(input) ? 1 - freshness(input) * (1 - gone) : 1;
     const price = PRICE.views * (used / (plan * kept)) ** PRICE.power;
     if (pool * kept - used >= 1 && pending * nobody >= price) {
       return { dueAt: held, mode: 1, finals, look: true };

@@ -29,7 +29,7 @@ const LEASE_MS = 15_000;
 /** The least time between two writes of one key, in milliseconds. KV allows one a second. */
 const SPACING_MS = 5_000;
 /** A listing younger than this is not asked for again, in milliseconds. */
-const LISTING_FRESH_MS = 60_000;
+const LISTING_FRESH_MS = 115_000;
 /** How far into a day the day before is written at the soonest where writes are scarce, in milliseconds. */
 const LATE_FROM_MS = 60_000;
 /** What waits this long after a refusal before it is looked at again, in milliseconds. */
