@@ -135,6 +135,6 @@ Deno.test("two messages without an id are two, whatever the source of chance", a
   for (const content of ["One?", "Two?"]) {
     await worker.ask("/api/chat/t", { method: "POST", body: JSON.stringify({ content }) });
   }
-  const { messages } = await (await worker.ask("/api/chat/t")).json();
+  const { messages } = await (await worker.ask("/api/chat/t")).json() as { messages: unknown[] };
   assertEquals(messages.length, 4);
 });
