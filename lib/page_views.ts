@@ -107,6 +107,8 @@ export class PageViews {
   /** Until when the flush under way, or the round under way, is waited for; 0 for none. */
   #flushUntil = 0;
   #roundUntil = 0;
+  /** When the next round is planned. */
+  #plannedAt = 0;
   #viewsWait = false;
   #skipsWait = false;
   #cycledAt = -Infinity;
@@ -238,7 +240,10 @@ export class PageViews {
     // Requests that are not counted can wait: a crawler must not keep the cache busy.
     const soonest = this.#viewsWait ? 0 : this.#cycledAt + SKIPPED_FLUSH_MS - start;
     let pause = Math.max(this.#lingerMs, soonest);
+    // What the flush before had planned is kept: views that follow each other must not put it off.
+    if (this.#plannedAt > start) pause = Math.min(pause, this.#plannedAt - start);
     for (let round = 0; round < ROUNDS_MAX; round++) {
+      this.#plannedAt = this.#clock.now() + pause;
       // deno-lint-ignore scrimp/no-await-in-loop -- rounds follow each other
       await this.#clock.sleep(pause);
       if (flush !== this.#flushes) return;
@@ -283,7 +288,8 @@ export class PageViews {
   async pending(day: string, stored?: ReadonlyMap<string, number>): Promise<number> {
     const { keeper } = this.#writer;
     await keeper.refresh(day);
-    if (keeper.waiting(day) > 0) this.#viewsWait = true;
+    const isIdle = this.#clock.now() >= this.#flushUntil;
+    if (isIdle && keeper.waiting(day) > 0) this.#viewsWait = true;
     return keeper.waiting(day, stored);
   }
 

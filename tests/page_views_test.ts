@@ -236,3 +236,15 @@ Deno.test("pending() makes the next flush store what a dead isolate left in the 
   await wait(MINUTE);
   assertEquals([await stored(), await views.pending(TODAY)], [1, 0]);
 });
+
+Deno.test("flush() is not put off by views that keep coming", async () => {
+  for (const everyMs of [200, 1_200, 1_900]) {
+    const { views, sim, stored, record, wait } = counter({ edgeCache: mapCache() });
+    for (let at = 0; at < 30 * SECOND; at += everyMs) {
+      record();
+      if (views.isFlushDue()) sim.spawn(views.flush());
+      await wait(everyMs);
+    }
+    assert(await stored() > 0, `a view every ${everyMs} ms`);
+  }
+});
