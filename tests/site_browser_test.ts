@@ -91,7 +91,7 @@ async function theSearch(browser: Browser, origin: string): Promise<void> {
   await page.waitForSelector("h1");
   await page.goto(`${origin}/search`);
   await submit(page, "#search", { q: "someone@example.com" });
-  assertMatch(await submit(page, "#terms", { token: "wrong" }), /token/);
+  assertMatch(await submit(page, "#terms", { token: "wrong" }), /TOKEN/);
   await submit(page, "#terms", { token: SECRET });
   await page.waitForSelector("table");
   assertEquals(await page.locator("tbody tr").allTextContents(), ["writes10"]);
@@ -121,7 +121,7 @@ async function theFeed(browser: Browser, origin: string): Promise<void> {
   const { page, problems } = await watchedPage(browser);
   await page.goto(`${origin}/feed`, { waitUntil: "networkidle" });
   assertEquals(await textOf(page, "#status"), "Nothing has been posted yet.");
-  assertMatch(await submit(page, "#post", { title: "x", token: "wrong" }), /token/);
+  assertMatch(await submit(page, "#post", { title: "x", token: "wrong" }), /TOKEN/);
   for (let i = 0; i < 8; i++) {
     await submit(page, "#post", { title: `Post ${i}`, text: "Text", token: SECRET });
   }
