@@ -242,11 +242,13 @@ export class PageViews {
     let pause = Math.max(this.#lingerMs, soonest);
     // What the flush before had planned is kept: views that follow each other must not put it off.
     if (this.#plannedAt > start) pause = Math.min(pause, this.#plannedAt - start);
-    for (let round = 0; round < ROUNDS_MAX; round++) {
+    for (let round = 0; round < ROUNDS_MAX;) {
       this.#plannedAt = this.#clock.now() + pause;
       // deno-lint-ignore scrimp/no-await-in-loop -- rounds follow each other
       await this.#clock.sleep(pause);
       if (flush !== this.#flushes) return;
+      // A round that only waits for another to end is none.
+      if (this.#clock.now() >= this.#roundUntil || this.#clock.now() >= end) round++;
       // deno-lint-ignore scrimp/no-await-in-loop -- as above
       const next = await this.#round();
       const now = this.#clock.now();
