@@ -142,7 +142,6 @@ class Network {
 
   async run(): Promise<NetworkResult> {
     const { days = 2, design, cron = "daily", onProgress } = this.#options;
-    const { clock } = this.#sim;
     this.#next(0);
     for (let n = 1; n <= days * SAMPLES_A_DAY; n++) {
       const at = START_MS + n * DAY_MS / SAMPLES_A_DAY;
@@ -158,7 +157,6 @@ class Network {
       await this.#sim.runUntil(START_MS + n * DAY_MS / SAMPLES_A_DAY);
       onProgress?.(n / days / SAMPLES_A_DAY);
     }
-    clock.now();
     return {
       days: this.#days.slice(0, -1),
       isolates: this.#pools.reduce((sum, { born }) => sum + born, 0),
