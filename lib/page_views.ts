@@ -264,7 +264,6 @@ export class PageViews {
   async #round(): Promise<number> {
     const now = this.#clock.now();
     if (now < this.#roundUntil) return now + 1_000;
-    if (this.#roundUntil > 0) this.#writer.stalled();
     this.#roundUntil = now + GONE_MS;
     this.#viewsWait = false;
     this.#skipsWait = false;

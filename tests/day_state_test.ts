@@ -241,7 +241,7 @@ Deno.test("isDirty() says whether something waits", () => {
   const state = replica({ counts: [1, 0, 0, 0, 2], folded: 0 });
   const shard = state.shards.get("LHR-a");
   assert(shard !== undefined && isShardDirty(shard) && isDirty(state));
-  shard.storedEvents = 3;
+  shard.stored = { ...shard.stored, events: 3 };
   assertEquals([isShardDirty(shard), isDirty(state), isDirty(emptyDay(DAY))], [
     false,
     false,
@@ -267,7 +267,7 @@ Deno.test("decodeDay() reads what encodeDay() wrote, and nothing else", () => {
       { ...value, shards: [{ ...shard, parts: {} }] },
       { ...value, shards: [{ ...shard, folded: null }] },
       { ...value, shards: [{ ...shard, born: "x" }] },
-      { ...value, shards: [{ ...shard, storedTotal: null }] },
+      { ...value, shards: [{ ...shard, stored: { ...shard.stored, total: null } }] },
       { ...value, shards: [{ ...shard, parts: [[name, [...part.slice(0, 3), { total: -1 }]]] }] },
       { ...value, shards: [{ ...shard, parts: [[name, ["x", ...part.slice(1)]]] }] },
       { ...value, shards: [{ ...shard, parts: [null] }] },

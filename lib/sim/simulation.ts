@@ -17,7 +17,7 @@ export interface SimulationOptions {
    * How many rounds of microtasks without any call into the simulation count as standstill. Raise it
    * for code that awaits a longer chain of promises between two calls.
    *
-   * @default {48}
+   * @default {96}
    */
   readonly settleTicks?: number;
   /**
@@ -78,7 +78,7 @@ export class Simulation {
    * @throws {RangeError} If an option is out of range.
    */
   constructor(options: SimulationOptions) {
-    const { seed, startMs = 1_767_225_600_000, settleTicks = 48, linesMax = 0 } = options;
+    const { seed, startMs = 1_767_225_600_000, settleTicks = 96, linesMax = 0 } = options;
     if (!Number.isFinite(startMs)) {
       throw new RangeError(`Option "startMs" must be a finite number: got ${startMs}`);
     }

@@ -5,8 +5,10 @@
  */
 
 import type { Random } from "../clock.ts";
-import { classifyKvError } from "../kv/errors.ts";
 
+/** All that matters here of what `classifyKvError` tells apart: that weighs more than this file. */
+const QUOTA = /KvQuotaError|limit exceeded for the day/;
+const SOON = /failed: 429|by single worker invocation/;
 const DAY_MS = 86_400_000;
 /** The first and the longest pause after a failure, in milliseconds. */
 const PAUSE_MS = { first: 15_000, most: 30 * 60_000 } as const;
@@ -21,9 +23,9 @@ const PAUSE_MS = { first: 15_000, most: 30 * 60_000 } as const;
  * @returns Milliseconds.
  */
 export function delayAfter(error: unknown, refusals: number, now: number, random: Random): number {
-  const kind = classifyKvError(error);
+  const text = String(error);
   // KV's allowances begin anew at midnight, UTC, whatever the site's own zone.
-  if (kind === "quota") return DAY_MS - now % DAY_MS + Math.floor(random() * 60_000);
-  if (kind === "rate" || kind === "invocation") return 2_000 * 2 ** Math.min(10, refusals);
-  return Math.min(PAUSE_MS.most, PAUSE_MS.first * 2 ** Math.min(10, refusals));
+  if (QUOTA.test(text)) return DAY_MS - now % DAY_MS + Math.floor(random() * 60_000);
+  const { first, most } = SOON.test(text) ? { first: 2_000, most: Infinity } : PAUSE_MS;
+  return Math.min(most, first * 2 ** Math.min(10, refusals));
 }

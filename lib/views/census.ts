@@ -71,7 +71,7 @@ function finalsOf(late: number, day: NetworkView): number {
  * @param day The day, `YYYY-MM-DD`.
  * @returns The census, or `undefined` where there is none.
  */
-export async function readCensus(kv: Kv, day: string): Promise<Census | undefined> {
+export async function readCensus(kv: Pick<Kv, "get">, day: string): Promise<Census | undefined> {
   try {
     const value = parseJson(await kv.get(rollUpKey(day))) as { census?: Census } | undefined;
     const { dataCenters, total, weight, finals }: Partial<Census> = value?.census ?? {};

@@ -47,7 +47,8 @@ function parseShard(value: any): Shard | undefined {
   const base = parsePart(value?.base);
   if (!base || typeof value.id !== "string") return undefined;
   if (!Array.isArray(value.parts) || !Array.isArray(value.folded)) return undefined;
-  const numbers = [value.born, value.storedEvents, value.storedTotal, value.storedAt];
+  const { born, stored } = value;
+  const numbers = [born, stored?.at, stored?.total, stored?.events, stored?.writes];
   if (!numbers.every(Number.isFinite)) return undefined;
   const parts = new Map<string, Part>();
   for (const entry of value.parts) {

@@ -21,7 +21,9 @@ import {
   type Shard,
   sumShard,
   viewsOf,
+  waitingIn,
 } from "./day_state.ts";
+import { ANSWER_MS, within } from "./_within.ts";
 import { addDays } from "./day.ts";
 import { decodeDay, encodeDay } from "./day_codec.ts";
 import { writerName } from "../writer_name.ts";
@@ -34,6 +36,8 @@ export const DAYS_KEPT = 3;
 const VISIT_PAUSE_MS = 5 * 60_000;
 /** How long the cache keeps a day, in seconds. */
 const CACHE_TTL_SECONDS = 3 * 86_400;
+/** How long a cache that did not answer counts as none, in milliseconds. */
+const CACHE_OFF_MS = 5 * 60_000;
 
 /** What a keeper works with. */
 export interface KeeperContext {
@@ -63,6 +67,10 @@ export class DayKeeper {
   /** This isolate's open part in each shard. */
   readonly #open = new WeakMap<Shard, { name: string; part: Part }>();
   #parts = 0;
+  /** Days of which the cache may not know what this isolate knows, or the other way round. */
+  readonly #unsure = new Set<string>();
+  /** Before when the cache is left alone, because it did not answer. */
+  #offUntil = 0;
   #hits = 0;
   #misses = 0;
   #lost = 0;
@@ -80,7 +88,28 @@ export class DayKeeper {
 
   /** Whether what is not in KV dies with the isolate: there is no cache, or it keeps nothing. */
   get isVolatile(): boolean {
-    return !this.#context.edgeCache || (this.#misses >= 2 && this.#hits === 0);
+    return !this.#cache || (this.#misses >= 2 && this.#hits === 0);
+  }
+
+  /** The cache, unless it did not answer a moment ago. */
+  get #cache(): EdgeCache | null {
+    const { clock, edgeCache } = this.#context;
+    return clock.now() < this.#offUntil ? null : edgeCache;
+  }
+
+  /** Asks the cache. Never rejects, and never waits for long: a cache that hangs is none for a while. */
+  async #ask<T>(day: string, task: (cache: EdgeCache) => Promise<T>): Promise<T | undefined> {
+    const { clock, onError } = this.#context;
+    const cache = this.#cache;
+    const start = clock.now();
+    try {
+      return cache ? await within(clock, () => task(cache)) : undefined;
+    } catch (error) {
+      if (clock.now() - start >= ANSWER_MS) this.#offUntil = clock.now() + CACHE_OFF_MS;
+      this.#unsure.add(day);
+      onError(error);
+      return undefined;
+    }
   }
 
   /**
@@ -105,8 +134,9 @@ export class DayKeeper {
   waiting(day: string, stored?: ReadonlyMap<string, number>): number {
     let views = this.#pending.get(day)?.total ?? 0;
     for (const shard of this.#days.get(day)?.shards.values() ?? []) {
-      const known = stored ? stored.get(shard.id) ?? 0 : shard.storedTotal;
-      views += Math.max(0, sumShard(shard).tally.total - known);
+      const sum = sumShard(shard);
+      const known = stored ? sum.tally.total - (stored.get(shard.id) ?? 0) : waitingIn(shard, sum);
+      views += Math.max(0, known);
     }
     return views;
   }
@@ -129,7 +159,7 @@ export class DayKeeper {
    */
   hasNews(day: string): boolean {
     const state = this.#days.get(day);
-    return this.#pending.has(day) || (state !== undefined && isDirty(state));
+    return this.#pending.has(day) || this.#unsure.has(day) || (!!state && isDirty(state));
   }
 
   /**
@@ -170,59 +200,48 @@ export class DayKeeper {
         this.#lost += lost;
         this.pendingOf(today).dropped += lost;
       }
-      for (const map of [this.#days, this.#pending, this.#counted]) map.delete(day);
+      for (const known of [this.#days, this.#pending, this.#counted, this.#unsure]) {
+        known.delete(day);
+      }
     }
   }
 
   /** What this isolate loses with a day: its share of what nobody stored, so that each is lost once. */
   #lostOf(day: string): number {
     const pending = this.#pending.get(day)?.total ?? 0;
-    const all = viewsOf(this.stateOf(day));
-    const share = (this.#counted.get(day) ?? 0) / Math.max(1, all);
-    return pending + Math.floor((this.waiting(day) - pending) * Math.min(1, share));
+    const state = this.stateOf(day);
+    const stored = new Map([...state.shards].map(([id, shard]) => [id, shard.stored.total]));
+    const share = (this.#counted.get(day) ?? 0) / Math.max(1, viewsOf(state));
+    return pending + Math.floor((this.waiting(day, stored) - pending) * Math.min(1, share));
   }
 
   async #pull(state: DayState): Promise<void> {
-    const { edgeCache } = this.#context;
-    if (!edgeCache) return;
-    for (const key of copiesOf(state.day)) {
+    const { day, shards } = state;
+    for (const key of copiesOf(day)) {
       // deno-lint-ignore scrimp/no-await-in-loop -- the second copy is for when the first is gone
-      const theirs = decodeDay(await this.#get(edgeCache, key), state.day);
-      if (!theirs) continue;
-      this.#hits++;
-      mergeDay(state, theirs);
-      return;
+      const theirs = decodeDay(await this.#ask(day, (cache) => cache.get(key)), day);
+      const views = theirs ? viewsOf(theirs) : 0;
+      if (theirs) mergeDay(state, theirs);
+      if (viewsOf(state) > views) this.#unsure.add(day);
+      if (theirs) return void this.#hits++;
     }
-    if (state.shards.size > 0) this.#misses++;
-  }
-
-  async #get(edgeCache: EdgeCache, key: string): Promise<string | undefined> {
-    try {
-      return await edgeCache.get(key);
-    } catch (error) {
-      this.#context.onError(error);
-      return undefined;
-    }
+    if (shards.size > 0) this.#misses++;
   }
 
   /**
    * Puts a day into the cache. Never rejects.
    *
    * @param state The day.
+   * @param how Whether to look at it again in the next round in any case.
    */
-  async push(state: DayState): Promise<void> {
-    const { edgeCache, onError } = this.#context;
-    if (!edgeCache || state.shards.size === 0) return;
+  async push(state: DayState, how?: "unsure"): Promise<void> {
+    const { day, shards } = state;
+    if (how) this.#unsure.add(day);
+    else this.#unsure.delete(day);
+    if (!this.#cache || shards.size === 0) return;
     const text = encodeDay(state);
-    await Promise.all(
-      copiesOf(state.day).map(async (key) => {
-        try {
-          await edgeCache.set(key, text, CACHE_TTL_SECONDS);
-        } catch (error) {
-          onError(error);
-        }
-      }),
-    );
+    const set = (key: string) => this.#ask(day, (cache) => cache.set(key, text, CACHE_TTL_SECONDS));
+    await Promise.all(copiesOf(day).map(set));
   }
 
   /**
@@ -244,7 +263,7 @@ export class DayKeeper {
       this.#pending.delete(day);
     }
     foldParts(state, now, this.#context.keysMax);
-    if (pending) await this.push(state);
+    if (pending || this.#unsure.has(day)) await this.push(state);
     return state;
   }
 

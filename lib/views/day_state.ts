@@ -49,12 +49,23 @@ export interface Shard {
   readonly folded: Set<string>;
   /** The sum of the folded parts. */
   base: Part;
-  /** Events that KV is known to hold. */
-  storedEvents: number;
-  /** Views that KV is known to hold. */
-  storedTotal: number;
-  /** When it was last stored, in milliseconds. */
-  storedAt: number;
+  /** What KV is known to hold. */
+  stored: Stored;
+}
+
+/** What the last write that succeeded put into KV. */
+export interface Stored {
+  /** When that was, in milliseconds; 0 for never. */
+  readonly at: number;
+  /** Views. */
+  readonly total: number;
+  /** Events: views, drops and requests not counted. */
+  readonly events: number;
+  /**
+   * The writes that whoever wrote it, or tried to since, knew to have been tried. Where there were
+   * more, some of them happened at the same time: nobody knows which came last.
+   */
+  readonly writes: number;
 }
 
 /** What is known of the network from the day before. */
@@ -128,9 +139,7 @@ export function emptyShard(id: string, born: number): Shard {
     parts: new Map(),
     folded: new Set(),
     base: emptyPart(0),
-    storedEvents: 0,
-    storedTotal: 0,
-    storedAt: 0,
+    stored: { at: 0, total: 0, events: 0, writes: 0 },
   };
 }
 
@@ -172,11 +181,17 @@ function capPart(part: Part, keysMax: number): void {
  * @returns Milliseconds; `-Infinity` for never.
  */
 export function countedAt(state: DayState): number {
-  let last = -Infinity;
-  for (const shard of state.shards.values()) {
-    for (const part of shard.parts.values()) last = Math.max(last, part.at);
-  }
-  return last;
+  return Math.max(...[...state.shards.values()].map(grownAt));
+}
+
+/**
+ * When a shard was last counted into.
+ *
+ * @param shard The shard.
+ * @returns Milliseconds; `-Infinity` for never.
+ */
+export function grownAt({ parts }: Shard): number {
+  return Math.max(...[...parts.values()].map(({ at }) => at));
 }
 
 /**
@@ -189,6 +204,18 @@ export function sumShard(shard: Shard): Omit<Part, "at"> {
   const sum = emptyPart(0);
   for (const part of [shard.base, ...shard.parts.values()]) addPart(sum, part);
   return sum;
+}
+
+/**
+ * Views of a shard that wait: what KV is not known to hold. What a write at the same time may have
+ * overwritten waits too.
+ *
+ * @param shard The shard.
+ * @param sum Its sum.
+ * @returns Views.
+ */
+export function waitingIn(shard: Shard, { tally, writes }: Omit<Part, "at">): number {
+  return tally.total - (writes > shard.stored.writes ? 0 : shard.stored.total);
 }
 
 function addPart(sum: Part, { tally, writes, late }: Part): void {
@@ -205,7 +232,9 @@ function addPart(sum: Part, { tally, writes, late }: Part): void {
  */
 export function viewsOf(state: DayState): number {
   let views = 0;
-  for (const shard of state.shards.values()) views += sumShard(shard).tally.total;
+  for (const { base, parts } of state.shards.values()) {
+    for (const { tally } of [base, ...parts.values()]) views += tally.total;
+  }
   return views;
 }
 
@@ -216,7 +245,8 @@ export function viewsOf(state: DayState): number {
  * @returns Whether it has.
  */
 export function isShardDirty(shard: Shard): boolean {
-  return eventsOf(sumShard(shard).tally) > shard.storedEvents;
+  const { tally, writes } = sumShard(shard);
+  return eventsOf(tally) > shard.stored.events || writes > shard.stored.writes;
 }
 
 /**
@@ -236,23 +266,25 @@ export function isDirty(state: DayState): boolean {
  * @returns The shard, or `undefined` where there is none yet.
  */
 export function primaryShard(state: DayState): Shard | undefined {
-  let first: Shard | undefined;
-  for (const shard of state.shards.values()) {
-    if (!first || shard.born < first.born || (shard.born === first.born && shard.id < first.id)) {
-      first = shard;
-    }
-  }
-  return first;
+  return [...state.shards.values()].sort((a, b) => a.born - b.born || (a.id < b.id ? -1 : 1))[0];
 }
 
 function mergePart(mine: Part | undefined, theirs: Part): Part {
   if (!mine) return theirs;
   // The object that this isolate counts into must stay the same one, so it is kept on a tie.
   const later = eventsOf(theirs.tally) > eventsOf(mine.tally) ? theirs : mine;
-  later.at = Math.max(mine.at, theirs.at);
-  later.writes = Math.max(mine.writes, theirs.writes);
-  later.late = Math.max(mine.late, theirs.late);
+  keepMost(later, mine, "at", "writes", "late");
+  keepMost(later, theirs, "at", "writes", "late");
   return later;
+}
+
+/** Raises numbers to those of another. */
+function keepMost<K extends string>(
+  mine: Record<K, number>,
+  theirs: Readonly<Record<K, number>>,
+  ...names: readonly K[]
+): void {
+  for (const name of names) mine[name] = Math.max(mine[name], theirs[name]);
 }
 
 function mergeShard(mine: Shard, theirs: Shard): void {
@@ -271,11 +303,9 @@ function mergeShard(mine: Shard, theirs: Shard): void {
   for (const [name, part] of theirs.parts) {
     if (!mine.folded.has(name)) mine.parts.set(name, mergePart(mine.parts.get(name), part));
   }
-  if (theirs.storedAt > mine.storedAt) {
-    mine.storedEvents = theirs.storedEvents;
-    mine.storedTotal = theirs.storedTotal;
-    mine.storedAt = theirs.storedAt;
-  }
+  // Of what is known of one and the same write, that of whoever tried since counts.
+  const later = theirs.stored.at - mine.stored.at || theirs.stored.writes - mine.stored.writes;
+  if (later > 0) mine.stored = theirs.stored;
 }
 
 /**
@@ -293,7 +323,6 @@ export function mergeDay(mine: DayState, theirs: DayState): void {
   if (theirs.network && theirs.network.at > (mine.network?.at ?? 0)) mine.network = theirs.network;
   const knowsMore = Number(!mine.lesson.census) - Number(!theirs.lesson.census);
   if ((knowsMore || theirs.lesson.at - mine.lesson.at) > 0) mine.lesson = theirs.lesson;
-  mine.visits = Math.max(mine.visits, theirs.visits);
   if (theirs.leaseUntil > mine.leaseUntil) {
     mine.leaseUntil = theirs.leaseUntil;
     mine.leaseBy = theirs.leaseBy;
@@ -303,8 +332,7 @@ export function mergeDay(mine: DayState, theirs: DayState): void {
   ) {
     mine.refusals = theirs.refusals;
   }
-  mine.blockedUntil = Math.max(mine.blockedUntil, theirs.blockedUntil);
-  mine.restUntil = Math.max(mine.restUntil, theirs.restUntil);
+  keepMost(mine, theirs, "visits", "blockedUntil", "restUntil");
 }
 
 /**

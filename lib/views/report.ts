@@ -54,7 +54,7 @@ export async function reportDay(context: ReportContext, day: string): Promise<Da
   const hasShards = day <= today && addDays(day, SHARDS_GONE_DAYS) >= today;
   budget?.note("views", "read");
   const [{ shards }, stored] = await Promise.all([
-    hasShards ? listShards(kv, day, () => budget?.note("views", "list")) : { shards: [] },
+    hasShards ? listShards(kv, day, budget) : { shards: [] },
     kv.get(rollUpKey(day)),
   ]);
   const merged = await mergeStored(kv, day, shards, stored, budget);
@@ -76,7 +76,7 @@ export async function reportDays(context: ReportContext, count: number): Promise
   const names = Array.from({ length: count }, (_, index) => addDays(today, index - count + 1));
   budget?.note("views", "read", count);
   const [{ shards }, stored] = await Promise.all([
-    listShards(kv, undefined, () => budget?.note("views", "list")),
+    listShards(kv, undefined, budget),
     readMany(kv, names.map(rollUpKey)),
   ]);
   const byDay = new Map<string, ListedShard[]>(names.map((name) => [name, []]));

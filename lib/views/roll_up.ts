@@ -168,7 +168,7 @@ export async function rollUpDay(
     {},
 ): Promise<readonly ListedShard[]> {
   const { budget, census } = options;
-  const { shards } = await listShards(kv, day, () => budget?.note("views", "list"));
+  const { shards } = await listShards(kv, day, budget);
   if (shards.length === 0) return shards;
   budget?.note("views", "read");
   const stored = await kv.get(rollUpKey(day));

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { Budget } from "../budget.ts";
 import type { Kv, KvListKey } from "../kv/kv.ts";
 import { capTally, countsOf, isCount, parseJson, parseTally, type Tally } from "./tally.ts";
 
@@ -118,19 +119,19 @@ function listed({ name, metadata }: KvListKey): ListedShard | undefined {
  *
  * @param kv The store.
  * @param day The day, or `undefined` for all days that still have shards.
- * @param onList Called before each list.
+ * @param budget Where the lists are booked.
  * @returns The shards, in the order of their keys, and whether these are all.
  */
 export async function listShards(
-  kv: Kv,
+  kv: Pick<Kv, "list">,
   day?: string,
-  onList?: () => void,
+  budget?: Budget,
 ): Promise<{ shards: ListedShard[]; complete: boolean }> {
   const prefix = day === undefined ? "views:" : `views:${day}:`;
   const shards: ListedShard[] = [];
   let cursor: string | undefined;
   for (let page = 0; page < PAGES_MAX; page++) {
-    onList?.();
+    budget?.note("views", "list");
     // deno-lint-ignore scrimp/no-await-in-loop -- each page needs the cursor of the one before
     const answer = await kv.list(cursor === undefined ? { prefix } : { prefix, cursor });
     for (const key of answer.keys) {

@@ -7,10 +7,19 @@
 import type { Budget } from "../budget.ts";
 import type { Kv } from "../kv/kv.ts";
 import { delayAfter } from "./_retry.ts";
+import { type FlushKv, flushKv } from "./_within.ts";
 import { readCensus } from "./census.ts";
 import { addDays, type Calendar, type Day } from "./day.ts";
 import { DayKeeper, DAYS_KEPT, type KeeperContext } from "./day_keeper.ts";
-import { type DayState, isShardDirty, type Shard, sumShard, viewsOf } from "./day_state.ts";
+import {
+  type DayState,
+  grownAt,
+  isShardDirty,
+  type Shard,
+  sumShard,
+  viewsOf,
+  waitingIn,
+} from "./day_state.ts";
 import { hintKey, type NetworkView, parseNetwork, viewNetwork } from "./network.ts";
 import {
   fallbackDueAt,
@@ -94,9 +103,10 @@ export class ShardWriter {
     const today = this.#context.calendar.dayAt(this.#context.clock.now());
     await this.keeper.forget(today.name);
     let next = Infinity;
-    for (const day of [addDays(today.name, 1 - DAYS_KEPT), addDays(today.name, -1), today.name]) {
+    for (let age = DAYS_KEPT - 1; age >= 0; age--) {
+      const day = addDays(today.name, -age);
       // An isolate takes over once what dead ones left behind yesterday and today.
-      const isNew = !this.keeper.peek(day) && day >= addDays(today.name, -1);
+      const isNew = !this.keeper.peek(day) && age < 2;
       if (!isNew && !this.keeper.hasNews(day)) continue;
       // deno-lint-ignore scrimp/no-await-in-loop -- today's metadata tells of yesterday's late writes
       const state = await this.keeper.sync(day);
@@ -104,13 +114,6 @@ export class ShardWriter {
       next = Math.min(next, await this.#storeDay(state, today));
     }
     return next;
-  }
-
-  /** Notes that an operation never came back: KV is left alone for a while. */
-  stalled(): void {
-    const { clock, calendar } = this.#context;
-    const state = this.keeper.stateOf(calendar.dayAt(clock.now()).name);
-    this.#block(state, new Error("Cannot finish storing page views: no answer in time"));
   }
 
   /** Leaves KV alone after a failure, for as long as that takes to mend. */
@@ -131,15 +134,14 @@ export class ShardWriter {
   }
 
   async #storeShard(state: DayState, shard: Shard, today: Day): Promise<number> {
-    const { clock } = this.#context;
+    const { clock, budget } = this.#context;
     const now = clock.now();
-    const kv = this.kv;
-    if (!kv) return Infinity;
+    if (!this.kv) return Infinity;
+    const kv = flushKv(this.kv, clock, budget);
     await this.#learn(today, kv);
     if (this.keeper.isVolatile) await this.#readHint(today, kv);
     const { due, look } = this.#dueAt(state, shard, today, now);
-    const lease = state.leaseBy === this.keeper.name ? 0 : state.leaseUntil;
-    const wait = Math.max(due, lease, state.blockedUntil, state.restUntil);
+    const wait = Math.max(due, this.#leased(state), state.blockedUntil, state.restUntil);
     if (wait > now) return wait;
     if (look) {
       await this.#look(state, kv, today);
@@ -158,24 +160,21 @@ export class ShardWriter {
   }
 
   /** Reads once a day what the day before teaches. One read a data center and day. */
-  async #learn(today: Day, kv: Kv): Promise<void> {
-    const { clock, budget } = this.#context;
+  async #learn(today: Day, kv: FlushKv): Promise<void> {
+    const { clock } = this.#context;
     const state = this.keeper.stateOf(today.name);
     const { at, census } = state.lesson;
     if (census || clock.now() - at < LESSON_AGAIN_MS) return;
-    state.lesson = { at: clock.now(), census: undefined };
-    budget?.note("views", "read");
-    const learnt = await readCensus(kv, addDays(today.name, -1));
-    state.lesson = { at: clock.now(), census: learnt };
+    state.lesson = { at: clock.now(), census };
+    state.lesson = { ...state.lesson, census: await readCensus(kv, addDays(today.name, -1)) };
   }
 
   /** Without a cache, what others have learnt is read from KV. One read an isolate and quarter hour. */
-  async #readHint(today: Day, kv: Kv): Promise<void> {
-    const { clock, budget, onError } = this.#context;
+  async #readHint(today: Day, kv: FlushKv): Promise<void> {
+    const { clock, onError } = this.#context;
     if (clock.now() - this.#hintedAt < HINT_AGAIN_MS) return;
     this.#hintedAt = clock.now();
     try {
-      budget?.note("views", "read");
       const hint = parseNetwork(parseJson(await kv.get(hintKey(today.name))));
       const state = this.keeper.stateOf(today.name);
       if (hint && hint.at > (state.network?.at ?? 0)) state.network = hint;
@@ -186,13 +185,12 @@ export class ShardWriter {
   }
 
   /** Now and then, one write of many tells the others what this isolate has listed. */
-  async #writeHint(today: Day, kv: Kv): Promise<void> {
-    const { budget, onError } = this.#context;
+  async #writeHint(today: Day, kv: FlushKv): Promise<void> {
+    const { onError } = this.#context;
     const state = this.keeper.stateOf(today.name);
     if (!state.network || state.network.used.writes - this.#hinted < HINT_WRITES) return;
     this.#hinted = state.network.used.writes;
     try {
-      budget?.note("views", "write");
       await kv.put(hintKey(today.name), JSON.stringify(state.network), {
         expirationTtl: HINT_TTL_SECONDS,
       });
@@ -216,9 +214,9 @@ export class ShardWriter {
       total: viewsOf(state),
       totalBefore: before ? viewsOf(before) : 0,
       visits: state.visits + (before?.visits ?? 0),
-      pending: sumShard(shard).tally.total - shard.storedTotal,
-      countedAt: Math.max(...[...shard.parts.values()].map(({ at }) => at)),
-      since: Math.max(shard.storedAt || shard.born, today.start),
+      pending: waitingIn(shard, sumShard(shard)),
+      countedAt: grownAt(shard),
+      since: Math.max(shard.stored.at || shard.born, today.start),
       volatile: this.keeper.isVolatile,
     };
   }
@@ -230,38 +228,37 @@ export class ShardWriter {
     today: Day,
     now: number,
   ): { due: number; look: boolean } {
-    const { tally, writes, late } = sumShard(shard);
-    const soonest = shard.storedAt > 0 ? shard.storedAt + SPACING_MS : 0;
-    const views = tally.total - shard.storedTotal;
+    const sum = sumShard(shard);
+    const { writes, late } = sum;
+    const soonest = shard.stored.at > 0 ? shard.stored.at + SPACING_MS : 0;
+    const views = waitingIn(shard, sum);
     const input = this.#known(state, shard, today, now);
     const age = state.network ? now - state.network.at : Infinity;
     if (state.day !== today.name) {
       const { allowed, scarce } = paceFinal(input);
       const look = scarce && !input.census && age > LISTING_FRESH_MS;
-      if (views <= 0 || (late >= LATE_WRITES_MAX && scarce && views < LATE_VIEWS)) {
-        return { due: Infinity, look };
-      }
-      if (!allowed && !look) return { due: now + LATE_AGAIN_MS, look };
       // Other isolates bring in their last views of the day within a minute.
-      return { due: Math.max(soonest, scarce ? today.start + LATE_FROM_MS : now), look };
+      const due = views <= 0 || (late >= LATE_WRITES_MAX && scarce && views < LATE_VIEWS)
+        ? Infinity
+        : !allowed && !look
+        ? now + LATE_AGAIN_MS
+        : Math.max(soonest, scarce ? today.start + LATE_FROM_MS : now);
+      return { due, look };
     }
     const { dueAt, mode, ...paced } = pace(input);
-    const look = paced.look && age > LISTING_FRESH_MS;
+    let due = Math.max(soonest, dueAt);
     if (views <= 0) {
       // Requests that were not counted ride along; alone they may only use what abounds.
       const pause = Math.min(SKIPPED_MS.most, SKIPPED_MS.first * 2 ** Math.min(10, writes));
-      const due = mode > 0 ? Infinity : writes > 0 ? shard.storedAt + pause : now;
-      return { due, look };
+      due = mode > 0 ? Infinity : writes > 0 ? shard.stored.at + pause : now;
+    } else if (!state.network && state.refusals > 0) {
+      due = Math.max(soonest, fallbackDueAt(shard.stored.at || shard.born, views, writes));
     }
-    if (state.network === undefined && state.refusals > 0) {
-      const due = fallbackDueAt(shard.storedAt || shard.born, views, writes);
-      return { due: Math.max(soonest, due), look };
-    }
-    return { due: Math.max(soonest, dueAt), look };
+    return { due, look: paced.look && age > LISTING_FRESH_MS };
   }
 
   /** Now and then the day before is listed too: its late writes are on today's account. */
-  async #lookBack(state: DayState, kv: Kv, today: Day): Promise<void> {
+  async #lookBack(state: DayState, kv: FlushKv, today: Day): Promise<void> {
     const { clock, random } = this.#context;
     const before = this.keeper.peek(addDays(today.name, -1));
     const isScarce = (state.network?.used.finals ?? 0) > 0;
@@ -270,10 +267,10 @@ export class ShardWriter {
   }
 
   /** Lists the day's shards, to learn what the whole network has used. One list. */
-  async #look(state: DayState, kv: Kv, today: Day): Promise<void> {
-    const { clock, budget, onError, exchange } = this.#context;
+  async #look(state: DayState, kv: FlushKv, today: Day): Promise<void> {
+    const { clock, onError, exchange } = this.#context;
     try {
-      const { shards } = await listShards(kv, state.day, () => budget?.note("views", "list"));
+      const { shards } = await listShards(kv, state.day);
       const which = state.day === today.name ? "today" : "yesterday";
       const view = viewNetwork(shards, clock.now(), today.start, which);
       state.network = { ...view, used: { ...view.used, finals: this.#finals(view, today) } };
@@ -283,10 +280,10 @@ export class ShardWriter {
       for (const { writer, metadata } of shards) {
         const shard = state.shards.get(writer);
         // A write that a listing much later does not show was overwritten or lost: it is due again.
-        const isOld = shard && clock.now() - shard.storedAt > 10 * LISTING_FRESH_MS;
-        if (shard && metadata && isOld && metadata.total < shard.storedTotal) {
-          shard.storedTotal = shard.storedEvents = metadata.total;
-          shard.storedAt = clock.now() - SPACING_MS;
+        const isOld = shard && clock.now() - shard.stored.at > 10 * LISTING_FRESH_MS;
+        if (metadata && isOld && metadata.total < shard.stored.total) {
+          const { total } = metadata;
+          shard.stored = { ...shard.stored, total, events: total, at: clock.now() - SPACING_MS };
         }
       }
     } catch (error) {
@@ -295,10 +292,16 @@ export class ShardWriter {
     }
   }
 
-  async #put(state: DayState, shard: Shard, today: Day, kv: Kv): Promise<number> {
-    const { clock, budget, exchange, keysMax } = this.#context;
+  async #put(state: DayState, shard: Shard, today: Day, kv: FlushKv): Promise<number> {
+    const { clock, random, exchange, keysMax } = this.#context;
+    // While this isolate listed, another may have begun to write.
+    await this.keeper.refresh(state.day);
+    if (this.#leased(state) > clock.now()) return state.leaseUntil;
+    const tried = sumShard(shard).writes;
     const part = this.keeper.part(state, clock.now(), shard);
     part.writes++;
+    // What this write knows of it cannot lower.
+    if (tried <= shard.stored.writes) shard.stored = { ...shard.stored, writes: tried + 1 };
     if (state.day !== today.name) part.late++;
     state.leaseUntil = clock.now() + LEASE_MS;
     state.leaseBy = this.keeper.name;
@@ -307,7 +310,6 @@ export class ShardWriter {
     const events = eventsOf(tally);
     const input = this.#known(state, shard, today, clock.now());
     const { finals, mode } = pace(input);
-    const other = exchange?.local(today.name) ?? {};
     const metadata = {
       v: 1,
       total: tally.total,
@@ -316,28 +318,31 @@ export class ShardWriter {
       at: Math.floor(clock.now() / 1000),
       mode,
       seen: { ...this.#used(today), finals },
-      ...(Object.keys(other).length > 0 ? { other } : {}),
+      other: exchange?.local(today.name),
     };
     try {
-      budget?.note("views", "write");
-      await kv.put(shardKey(state.day, shard.id), encodeShard(tally, keysMax), {
-        expirationTtl: SHARD_TTL_SECONDS,
-        metadata,
-      });
-      shard.storedEvents = events;
-      shard.storedTotal = tally.total;
-      shard.storedAt = clock.now();
+      const options = { expirationTtl: SHARD_TTL_SECONDS, metadata };
+      await kv.put(shardKey(state.day, shard.id), encodeShard(tally, keysMax), options);
+      shard.stored = { at: clock.now(), total: tally.total, events, writes };
       state.refusals = 0;
       this.#spend(state, today);
     } catch (error) {
       this.#block(state, error);
-      const now = this.keeper.peek(today.name);
-      if (now) now.blockedUntil = Math.max(now.blockedUntil, state.blockedUntil);
+      const now = this.keeper.stateOf(today.name);
+      now.blockedUntil = Math.max(now.blockedUntil, state.blockedUntil);
     }
-    state.leaseUntil = clock.now();
     if (this.keeper.isVolatile) await this.#writeHint(today, kv);
-    await this.keeper.push(state);
-    return isShardDirty(shard) ? Math.max(clock.now() + SPACING_MS, state.blockedUntil) : Infinity;
+    await this.keeper.refresh(state.day);
+    if (state.leaseBy === this.keeper.name) state.leaseUntil = clock.now();
+    // Whether another isolate wrote at the same time shows a little later. Both must not look at once.
+    await this.keeper.push(state, "unsure");
+    if (this.keeper.isVolatile && !isShardDirty(shard)) return Infinity;
+    return Math.max(clock.now() + SPACING_MS * (1 + random()), state.blockedUntil);
+  }
+
+  /** Until when another isolate is at storing, in milliseconds. */
+  #leased({ leaseBy, leaseUntil }: DayState): number {
+    return leaseBy === this.keeper.name ? 0 : leaseUntil;
   }
 
   /** Late writes expected today: what was known before a listing is not forgotten by it. */
@@ -351,10 +356,8 @@ export class ShardWriter {
   /** Today's writes of the network, as far as known. */
   #used(today: Day): { writes: number; late: number } {
     const views = this.#networks(today).filter(({ at }) => at >= today.start);
-    return {
-      writes: Math.max(0, ...views.map(({ used }) => used.writes)),
-      late: Math.max(0, ...views.map(({ used }) => used.late)),
-    };
+    const most = (of: "writes" | "late") => Math.max(0, ...views.map(({ used }) => used[of]));
+    return { writes: most("writes"), late: most("late") };
   }
 
   /** What listings of today and of yesterday have shown. */
