@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertNotMatch } from "@std/assert";
 import fc from "fast-check";
 import { createClassifier, debugHeader } from "../lib/views/classify.ts";
 import { explain } from "../lib/views/explain.ts";
@@ -26,6 +26,17 @@ const REASONS = new Set([
 const piece = fc.oneof(
   fc.constantFrom("/", "//", "index", ".html", ".htm", "%", "%2F", "%25", "%e4%b8%ad", "%zz", "?"),
   fc.constantFrom("#", "..", "page=", "&", "ﬁ", "İ", "ß", "Σ", "e\u0301", "\u202e", "\ud800", "😀"),
+  fc.constantFrom(
+    " ",
+    "%20",
+    "%C2%A0",
+    "\u3000",
+    "%E2%80%8B",
+    "\u00ad",
+    "\ufe0f",
+    "\u200d",
+    "\u034f",
+  ),
   fc.string({ unit: "binary", maxLength: 6 }),
   fc.webSegment(),
 );
@@ -64,6 +75,28 @@ Deno.test("createPathKey() is idempotent, bounded and never throws for any path 
       const key = pathKey(target);
       assert(key === OTHER || (key.startsWith("/") && key.length <= 48));
       if (key !== OTHER) assertEquals(pathKey(key), key);
+      assertNotMatch(key, /\p{DI}|[^\S ]| {2}| $/u);
+    }),
+    SEED,
+  );
+});
+
+Deno.test("createPathKey() ignores what cannot be seen, wherever it is in a path", () => {
+  const unseen = fc.constantFrom(
+    ..."\u00ad\u034f\u115f\u180b\u200b\u200c\u200d\u2060\u3164\ufe0f\uffa0",
+    "\u{e0041}",
+  );
+  fc.assert(
+    fc.property(fc.webSegment(), fc.webSegment(), unseen, fc.boolean(), (a, b, given, keepCase) => {
+      const pathKey = createPathKey({ keepCase });
+      const key = pathKey(`/${a}${b}`);
+      for (const text of [given, encodeURIComponent(given)]) {
+        assertEquals(pathKey(`/${a}${text}${b}`), key);
+        assertEquals(pathKey(`/${text}${a}${b}`), key);
+        assertEquals(pathKey(`/${a}${b}${text}`), key);
+        assertEquals(pathKey(`/${a}${b}/index${text}.html`), key);
+        assertEquals(pathKey(`/${a}${b}%20${text}/%C2%A0`), key);
+      }
     }),
     SEED,
   );

@@ -1,5 +1,6 @@
 /**
- * One key per page: `/About/`, `/about.html` and `/about?fbclid=A` are all `/about`.
+ * One key per page: `/About/`, `/about.html` and `/about?fbclid=A` are all `/about`. Characters that
+ * cannot be seen and spaces at the end make no other page.
  *
  * @example
  * ```ts
@@ -22,8 +23,10 @@ const PATH_CHARACTERS_MAX = 1024;
 
 /** A path that is its own key, unless it ends in `index`. */
 const PLAIN = /^(?:\/[a-z\d_-]+)+$/;
-/** Characters that no page's address has: controls, lone surrogates, bidi marks, markup. */
-const ODD = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_C}\ufeff\ufffd<>"\\`]/u;
+/** What no page's address has: controls, bidi marks, what is no character, markup, towers of accents. */
+const ODD = /[\p{C}\ufffd<>"\\`]|\p{M}{6}/u;
+/** What tells no pages apart: joiners, soft hyphens, fillers and others that are not seen; a session. */
+const UNSEEN = /(?!\p{Bidi_C}|\ufeff)\p{DI}|;jsessionid=[^/]*/giu;
 /** What may be left out of a path's end. */
 const TAIL = /(?:\/(?:index(?:\.html?)?)?|(?<=[^/])\.html?)$/i;
 /** Escapes that stay, because the plain character would mean something else: `#`, `%`, `/`, `?`. */
@@ -79,21 +82,21 @@ export function createPathKey(options: PathOptions = {}): PathKey {
   const template = createPathTemplates(pathTemplates, { keepCase });
   const cased = (text: string) => keepCase ? text : text.toLowerCase();
 
-  /** Brings a text into the site's form; throws for what no page's address has in it. */
+  /** Brings a text into the site's form; throws, as decoding does, for what no page's address has. */
   function formed(text: string): string {
-    const form = keepUnicode ? cased(text) : cased(text).normalize("NFC");
-    if (ODD.test(form)) throw new URIError("Cannot use a character");
-    return form;
+    const seen = cased(text.replace(UNSEEN, ""));
+    const form = keepUnicode ? seen : seen.normalize("NFC");
+    if (ODD.test(form)) throw new URIError();
+    return form.replace(/\s+/g, " ");
   }
 
   return (target) => {
     try {
-      const end = target.search(/[?#]/);
-      const path = end < 0 ? target : target.slice(0, end);
+      const path = pathOf(target);
       let key = cased(path);
       if (!PLAIN.test(key) || key.endsWith("/index")) key = normalize(path, formed);
       key = template(key);
-      if (end >= 0 && queryParams.length > 0) key += queryKey(target, queryParams, formed);
+      if (queryParams.length > 0) key += queryKey(target, queryParams, formed);
       return key.length > KEY_CHARACTERS_MAX ? OTHER : key;
     } catch {
       return OTHER;
@@ -135,13 +138,24 @@ export function applyTemplates(paths: Counts, templates: PathTemplates): Counts 
   return Object.fromEntries(merged);
 }
 
+/**
+ * What of a target is its path.
+ *
+ * @param target An address without its origin.
+ * @returns The target without query and fragment.
+ */
+export function pathOf(target: string): string {
+  const end = target.search(/[?#]/);
+  return end < 0 ? target : target.slice(0, end);
+}
+
 function normalize(path: string, formed: (text: string) => string): string {
-  if (path.length > PATH_CHARACTERS_MAX) throw new URIError("Cannot use so long a path");
+  if (path.length > PATH_CHARACTERS_MAX) throw new URIError();
   const kept = path.replace(KEPT_ESCAPE, (escape) => `%25${escape.slice(1).toLowerCase()}`);
   let key = `/${formed(decodeURIComponent(kept))}`.replace(/\/{2,}/g, "/");
   for (let before = ""; before !== key;) {
     before = key;
-    key = key.replace(TAIL, "");
+    key = key.trimEnd().replace(TAIL, "");
   }
   return key || "/";
 }
@@ -154,7 +168,7 @@ function queryKey(
   const given = new URLSearchParams(/^[^?#]*\?([^#]*)/.exec(target)?.[1]);
   let key = "";
   for (const name of names) {
-    const value = formed(given.get(name) ?? "").replace(/[%&+#]/g, encodeURIComponent);
+    const value = formed(given.get(name) ?? "").trim().replace(/[%&+#]/g, encodeURIComponent);
     if (value) key += `${key && "&"}${name}=${value}`;
   }
   return key && `?${key}`;
