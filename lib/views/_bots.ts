@@ -5,11 +5,10 @@
  */
 
 import { isbot } from "isbot";
+import { remember } from "./_remember.ts";
 
 /** Longer user agents are judged by their beginning. */
 const AGENT_CHARACTERS_MAX = 512;
-/** How many verdicts an isolate remembers, in memory only. */
-const AGENTS_MAX = 128;
 
 /** Tools and agents that name themselves and that `isbot` does not know. */
 const BOTS =
@@ -20,24 +19,13 @@ const PEOPLE = /\w*cubot\w*|\[fb\w+\/[^\]]*\]?|feedly\/\S+|smartnews|com\.google
 /**
  * Prepares the test for self-declared bots. It remembers the last verdicts, since `isbot` is slow.
  *
- * @returns Whether a user agent is a bot's. None at all is.
+ * @returns Whether a user agent is a bot's. An empty one is.
  */
-export function createBotTest(): (agent: string | null) => boolean {
-  const known = new Map<string, boolean>();
-  return (agent) => {
-    if (agent === null) return true;
-    const before = known.get(agent);
-    if (before !== undefined) return before;
+export function createBotTest(): (agent: string) => boolean {
+  return remember((agent) => {
     const text = agent.slice(0, AGENT_CHARACTERS_MAX).trim();
-    const bot = text === "" || BOTS.test(text) || isbot(text) && !isPerson(text);
-    if (known.size >= AGENTS_MAX) known.clear();
-    if (agent.length <= AGENT_CHARACTERS_MAX) known.set(agent, bot);
-    return bot;
-  };
-}
-
-/** Whether nothing of a bot is left without the words that people's phones and apps use. */
-function isPerson(text: string): boolean {
-  const rest = text.replace(PEOPLE, "").trim();
-  return rest !== "" && rest !== text && !isbot(rest);
+    // Whoever says more than what people's phones and apps say must say it of a bot.
+    const rest = text.replace(PEOPLE, "").trim();
+    return text === "" || BOTS.test(text) || isbot(text) && (rest === "" || isbot(rest));
+  });
 }

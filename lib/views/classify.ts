@@ -33,7 +33,8 @@
  */
 
 import { createBotTest } from "./_bots.ts";
-import { createPathKey, type PathOptions } from "./paths.ts";
+import { createPathKey, pathOf, type PathOptions } from "./paths.ts";
+import { remember } from "./_remember.ts";
 import { createReferrerKey, type ReferrerOptions, SPAM } from "./referrers.ts";
 import type { SkipReason, Verdict, ViewKind } from "./types.ts";
 
@@ -112,29 +113,52 @@ const SCRIPTED = [
  * @throws {RangeError} If a path template is malformed or longer than 48 characters.
  */
 export function createClassifier(options: ClassifyOptions = {}): Classifier {
-  const { apiPaths = ["/api/"] } = options;
-  const pathKey = createPathKey(options);
+  const placeOf = createPlaces(options);
   const referrerKey = createReferrerKey(options);
   const isBot = createBotTest();
+  const isHtml = remember((type) => HTML.test(type));
   return (request, response) => {
     if (request.method !== "GET") return skipped("method");
     const status = response.status;
     if (status === 404 || status === 410) return skipped("notFound");
     if ((status < 200 || status > 299) && status !== 304) return skipped("status");
     const url = request.url;
-    const target = targetOf(url);
-    if (target.startsWith("/.well-known/")) return skipped("wellKnown");
-    if (!isHtml(response.headers.get("content-type"), status, target)) return skipped("notHtml");
-    for (const start of apiPaths) if (target.startsWith(start)) return skipped("api");
-    if (target.includes(".") && isAssetPath(pathOf(target))) return skipped("asset");
+    const path = placeOf(url);
+    if (path === "wellKnown") return skipped(path);
+    const type = response.headers.get("content-type");
+    const isDocument = type === null
+      ? status === 304 && !DATA.test(pathOf(targetOf(url)))
+      : isHtml(type);
+    if (!isDocument) return skipped("notHtml");
+    if (path === "api" || path === "asset") return skipped(path);
     const headers = request.headers;
     if (isAhead(headers)) return skipped("prefetch");
     const kind = kindOf(headers);
     if (kind === undefined) return skipped("subrequest");
-    if (isBot(headers.get("user-agent"))) return skipped("bot");
+    if (isBot(headers.get("user-agent") ?? "")) return skipped("bot");
     const referrer = referrerKey(headers.get("referer"), url);
     if (referrer === SPAM) return skipped("spam");
-    return { counted: true, path: pathKey(target), referrer, kind };
+    return { counted: true, path, referrer, kind };
+  };
+}
+
+/** Prepares the rules for addresses: an address is that of a page, by its key, or why it is none. */
+function createPlaces(options: ClassifyOptions): (url: string) => string {
+  const { apiPaths = ["/api/"], queryParams = [] } = options;
+  const pathKey = createPathKey(options);
+  const look = remember((page) => {
+    const target = targetOf(page);
+    return target.startsWith("/.well-known/")
+      ? "wellKnown"
+      : apiPaths.some((start) => target.startsWith(start))
+      ? "api"
+      : isAssetPath(pathOf(target))
+      ? "asset"
+      : pathKey(target);
+  });
+  return (url) => {
+    const query = queryParams.length > 0 ? -1 : url.indexOf("?");
+    return look(query < 0 ? url : url.slice(0, query), url);
   };
 }
 
@@ -171,21 +195,9 @@ function targetOf(url: string): string {
   return start < 0 ? "/" : url.slice(start);
 }
 
-function pathOf(target: string): string {
-  return target.replace(/[?#].*/s, "");
-}
-
-function isHtml(type: string | null, status: number, target: string): boolean {
-  if (type !== null) return HTML.test(type);
-  return status === 304 && !DATA.test(pathOf(target));
-}
-
 /** Whether the browser only fetched ahead: the first token of any of four headers says so. */
 function isAhead(headers: HeadersLike): boolean {
-  for (const name of PURPOSES) {
-    if (headers.has(name) && AHEAD.test(headers.get(name) ?? "")) return true;
-  }
-  return false;
+  return PURPOSES.some((name) => headers.has(name) && AHEAD.test(headers.get(name) ?? ""));
 }
 
 /** The kind of view; undefined for what is no navigation. */

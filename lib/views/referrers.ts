@@ -14,7 +14,8 @@
  * @module
  */
 
-import { createFamilies, type Families } from "./_families.ts";
+import { createFamilies } from "./_families.ts";
+import { remember } from "./_remember.ts";
 import { KEY_CHARACTERS_MAX, OTHER } from "./tally.ts";
 
 /** The key of what is no view. */
@@ -26,10 +27,6 @@ const AUTHORITY =
 /** A public host: dots, and a top-level domain that is no number. */
 const HOST = /^[a-z\d_-]+(?:\.[a-z\d_-]+)*\.[a-z][a-z\d-]+$/;
 const PRIVATE = /\.(?:arpa|corp|home|internal|intranet|invalid|lan|local(?:domain|host)?|private)$/;
-
-/** How many origins an isolate remembers, in memory only, and how long ones. */
-const ORIGINS_MAX = 256;
-const ORIGIN_CHARACTERS_MAX = 80;
 
 /** How referrers become keys. */
 export interface ReferrerOptions {
@@ -87,31 +84,32 @@ export function createReferrerKey(options: ReferrerOptions = {}): ReferrerKey {
       const app = familyOf.app(host);
       return app === undefined ? OTHER : groupReferrers ? app : host;
     }
-    if (host === hostOf(site) || own.has(host)) return "internal";
+    if (host === bareHost(AUTHORITY.exec(site)?.[2] ?? "") || own.has(host)) return "internal";
     if (spam.some((end) => `.${host}`.endsWith(end))) return SPAM;
     if (host.length > KEY_CHARACTERS_MAX || !HOST.test(host) || PRIVATE.test(host)) return OTHER;
     return groupReferrers ? familyOf.host(host) ?? host : host;
   }
 
-  // A key depends on the two origins alone, so the last ones are remembered.
-  const known = new Map<string, string>();
-  let knownSite = "";
+  /** The source that an address names itself. */
+  function sourceOf(url: string): string {
+    if (!url.includes("?")) return "direct";
+    const found = /[?&]utm_source=([^&#]+)/.exec(url) ?? /[?&]ref=([^&#]+)/.exec(url);
+    const source = found?.[1]?.toLowerCase();
+    if (!source) return "direct";
+    return named.has(source) ? source : familyOf.host(bareHost(source)) ?? "direct";
+  }
+
+  // A key depends on the two origins alone.
+  let known = remember(String);
+  let knownSite: string | undefined;
   return (referrer, url) => {
-    if (!referrer?.trim()) {
-      return sourceOf(url, named, familyOf);
-    }
+    if (!referrer?.trim()) return sourceOf(url);
     const site = originOf(url);
-    const origin = originOf(referrer);
-    if (site !== knownSite || known.size >= ORIGINS_MAX) {
-      known.clear();
+    if (site !== knownSite) {
       knownSite = site;
+      known = remember((origin) => keyOf(origin, site));
     }
-    let key = known.get(origin);
-    if (key === undefined) {
-      key = keyOf(origin, site);
-      if (origin.length <= ORIGIN_CHARACTERS_MAX) known.set(origin, key);
-    }
-    return key;
+    return known(originOf(referrer), referrer);
   };
 }
 
@@ -124,15 +122,4 @@ function bareHost(host: string): string {
 function originOf(url: string): string {
   const end = url.indexOf("/", url.indexOf("//") + 2);
   return end < 0 ? url : url.slice(0, end);
-}
-
-function hostOf(url: string): string {
-  return bareHost(AUTHORITY.exec(url)?.[2] ?? "");
-}
-
-function sourceOf(url: string, named: ReadonlySet<string>, familyOf: Families): string {
-  if (!url.includes("?")) return "direct";
-  const found = /[?&]utm_source=([^&#]+)/.exec(url) ?? /[?&]ref=([^&#]+)/.exec(url);
-  const source = (found?.[1] ?? "").toLowerCase();
-  return named.has(source) ? source : familyOf.host(bareHost(source)) ?? "direct";
 }
