@@ -208,3 +208,91 @@ Deno.test("trafficWarning() never warns of few views, of browsers or of the dire
     SEED,
   );
 });
+
+Deno.test("createClassifier() says the same of a request whatever it was asked before", () => {
+  const target = fc.tuple(
+    fc.constantFrom(
+      "/",
+      "/a",
+      "/A/",
+      "/api/a",
+      "/a.css",
+      "/.well-known/a",
+      "/feed.xml",
+      "/%zz",
+      "/a#b",
+    ),
+    fc.constantFrom(
+      "",
+      "?",
+      "?page=1",
+      "?page=2",
+      "?x=1&page=/a.css",
+      "?utm_source=google",
+      "#?page=1",
+    ),
+  ).map((parts) => parts.join(""));
+  const asked = fc.record({
+    origin: fc.constantFrom(
+      "https://site.example",
+      "https://other.example",
+      "http://site.example:81",
+    ),
+    target,
+    status: fc.constantFrom(200, 200, 304),
+    type: fc.constantFrom("text/html", "text/html; charset=utf-8", "", "text/plain", undefined),
+    agent: fc.constantFrom(
+      "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",
+      "curl/8",
+      "",
+    ),
+    referer: fc.constantFrom(
+      "",
+      "https://site.example/x",
+      "https://other.example",
+      "https://t.co/",
+    ),
+  });
+  const options = fc.record({
+    queryParams: fc.constantFrom([], ["page"]),
+    apiPaths: fc.constantFrom(["/api/"], ["/a"], []),
+  });
+  fc.assert(
+    fc.property(fc.array(asked, { minLength: 2, maxLength: 40 }), options, (all, rules) => {
+      const classify = createClassifier(rules);
+      for (const { origin, target, status, type, agent, referer } of all) {
+        const headers = new Headers({ "user-agent": agent, referer });
+        const request = { method: "GET", url: origin + target, headers };
+        const answered = new Headers(type === undefined ? {} : { "content-type": type });
+        const response = { status, headers: answered };
+        assertEquals(classify(request, response), createClassifier(rules)(request, response));
+      }
+    }),
+    { ...SEED, numRuns: 100 },
+  );
+});
+
+Deno.test("createClassifier() says the same in a flood of addresses, agents, types and referrers", () => {
+  const classify = createClassifier();
+  const agent = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
+  for (let n = 0; n < 2_000; n++) {
+    const long = n % 2 === 0 ? "" : "x".repeat(2_000);
+    const headers = new Headers({
+      "user-agent": `${agent} ${n}`,
+      referer: `https://n${n}.example.org/${long}`,
+    });
+    const request = { method: "GET", url: `https://site.example/N-${n}/?${long}`, headers };
+    const response = {
+      status: 200,
+      headers: new Headers({ "content-type": `text/html; n=${n}` }),
+    };
+    for (let again = 0; again < 2; again++) {
+      assertEquals(classify(request, response), {
+        counted: true,
+        path: `/n-${n}`,
+        referrer: `n${n}.example.org`,
+        kind: "unverified",
+      });
+    }
+  }
+});
