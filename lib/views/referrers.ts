@@ -95,7 +95,7 @@ export function createReferrerKey(options: ReferrerOptions = {}): ReferrerKey {
     if (!url.includes("?")) return "direct";
     const found = /[?&]utm_source=([^&#]+)/.exec(url) ?? /[?&]ref=([^&#]+)/.exec(url);
     const source = found?.[1]?.toLowerCase();
-    if (!source) return "direct";
+    if (!source || source.length > KEY_CHARACTERS_MAX) return "direct";
     return named.has(source) ? source : familyOf.host(bareHost(source)) ?? "direct";
   }
 
