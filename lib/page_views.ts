@@ -34,7 +34,7 @@ import type { Kv } from "./kv/kv.ts";
 import { type ClassifyOptions, createClassifier } from "./views/classify.ts";
 import { Calendar } from "./views/day.ts";
 import type { EdgeCache } from "./views/edge_cache.ts";
-import { KEYS_MAX, tallyVerdict } from "./views/tally.ts";
+import { isCount, KEYS_MAX, tallyVerdict } from "./views/tally.ts";
 import type { Verdict } from "./views/types.ts";
 import { type Exchange, ShardWriter } from "./views/writer.ts";
 import type { WaitUntil } from "./wait_until.ts";
@@ -124,7 +124,7 @@ export class PageViews {
     const { clock = systemClock, random = systemRandom, edgeCache = null, colo = "X" } = options;
     const { writesPerDay = 400, lingerMs = 2_000, keysMax = KEYS_MAX, onError = ignore } = options;
     for (const [name, value] of Object.entries({ writesPerDay, keysMax })) {
-      if (!Number.isSafeInteger(value) || value < 1) {
+      if (!isCount(value) || value < 1) {
         throw new RangeError(`Cannot use ${name} ${value}: expected an integer of at least 1`);
       }
     }

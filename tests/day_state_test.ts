@@ -206,13 +206,13 @@ Deno.test("growPart() bounds keys and keeps sums", () => {
 Deno.test("mergeDay() takes over the later knowledge", () => {
   const [mine, theirs] = [emptyDay(DAY), emptyDay(DAY)];
   const census = { dataCenters: 1, total: 2, weight: 3, finals: 4 };
-  Object.assign(theirs, { leaseUntil: 5, leaseBy: "them", blockedUntil: 7, refusals: 3 });
+  Object.assign(theirs, { leaseUntil: 5, leaseBy: "them", restUntil: 7, refusals: 3 });
   theirs.lesson = { at: 1, census };
   mine.lesson = { at: 9, census: undefined };
   Object.assign(mine, { restUntil: 6, refusals: 1 });
   mergeDay(mine, theirs);
-  const { leaseUntil, leaseBy, blockedUntil, restUntil, refusals, lesson } = mine;
-  assertEquals([leaseUntil, leaseBy, blockedUntil, restUntil, refusals], [5, "them", 7, 6, 3]);
+  const { leaseUntil, leaseBy, restUntil, refusals, lesson } = mine;
+  assertEquals([leaseUntil, leaseBy, restUntil, refusals], [5, "them", 7, 3]);
   assertEquals(lesson, { at: 1, census });
   mergeDay(mine, emptyDay(DAY));
   assertEquals([mine.leaseBy, mine.refusals, mine.lesson.census], ["them", 3, census]);

@@ -10,8 +10,8 @@ import type { Random } from "../clock.ts";
 const QUOTA = /KvQuotaError|limit exceeded for the day/;
 const SOON = /failed: 429|by single worker invocation/;
 const DAY_MS = 86_400_000;
-/** The first and the longest pause after a failure, in milliseconds. */
-const PAUSE_MS = { first: 15_000, most: 30 * 60_000 } as const;
+/** The first pause where KV is only in a hurry, any other first one, and the longest, in milliseconds. */
+const PAUSE_MS = { soon: 2_000, first: 15_000, most: 30 * 60_000 } as const;
 
 /**
  * The pause after a failed operation.
@@ -25,7 +25,6 @@ const PAUSE_MS = { first: 15_000, most: 30 * 60_000 } as const;
 export function delayAfter(error: unknown, refusals: number, now: number, random: Random): number {
   const text = String(error);
   // KV's allowances begin anew at midnight, UTC, whatever the site's own zone.
-  if (QUOTA.test(text)) return DAY_MS - now % DAY_MS + Math.floor(random() * 60_000);
-  const { first, most } = SOON.test(text) ? { first: 2_000, most: Infinity } : PAUSE_MS;
-  return Math.min(most, first * 2 ** Math.min(10, refusals));
+  if (QUOTA.test(text)) return DAY_MS - now % DAY_MS + random() * 60_000;
+  return Math.min(PAUSE_MS.most, PAUSE_MS[SOON.test(text) ? "soon" : "first"] * 2 ** refusals);
 }

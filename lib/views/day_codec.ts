@@ -76,8 +76,8 @@ export function decodeDay(text: string | undefined, day: string): DayState | und
     if (!shard) return undefined;
     shards.set(shard.id, shard);
   }
-  const { lesson, visits, leaseUntil, blockedUntil, restUntil, refusals } = value;
-  const numbers = [lesson?.at, visits, leaseUntil, blockedUntil, restUntil, refusals];
+  const { lesson, visits, leaseUntil, restUntil, refusals } = value;
+  const numbers = [lesson?.at, visits, leaseUntil, restUntil, refusals];
   return numbers.every(Number.isFinite)
     ? { ...value, shards, network: parseNetwork(value.network), leaseBy: String(value.leaseBy) }
     : undefined;

@@ -88,7 +88,7 @@ export class DayKeeper {
 
   /** Whether what is not in KV dies with the isolate: there is no cache, or it keeps nothing. */
   get isVolatile(): boolean {
-    return !this.#cache || (this.#misses >= 2 && this.#hits === 0);
+    return !this.#cache || (this.#misses > 1 && !this.#hits);
   }
 
   /** The cache, unless it did not answer a moment ago. */
@@ -208,11 +208,12 @@ export class DayKeeper {
 
   /** What this isolate loses with a day: its share of what nobody stored, so that each is lost once. */
   #lostOf(day: string): number {
-    const pending = this.#pending.get(day)?.total ?? 0;
     const state = this.stateOf(day);
+    const all = viewsOf(state);
+    const own = Math.min(all, this.#counted.get(day) ?? 0);
+    const pending = this.#pending.get(day)?.total ?? 0;
     const stored = new Map([...state.shards].map(([id, shard]) => [id, shard.stored.total]));
-    const share = (this.#counted.get(day) ?? 0) / Math.max(1, viewsOf(state));
-    return pending + Math.floor((this.waiting(day, stored) - pending) * Math.min(1, share));
+    return pending + Math.floor((this.waiting(day, stored) - pending) * own / (all || 1));
   }
 
   async #pull(state: DayState): Promise<void> {

@@ -37,6 +37,9 @@ export interface Part {
   late: number;
 }
 
+/** The sum of a shard's parts. */
+export type Sum = Omit<Part, "at">;
+
 /** One key in KV, as the data center knows it. */
 export interface Shard {
   /** The last segment of the key: the data center and a random suffix. */
@@ -92,9 +95,7 @@ export interface DayState {
   leaseUntil: number;
   /** The isolate that is. */
   leaseBy: string;
-  /** Before when KV is not to be asked again, in milliseconds. */
-  blockedUntil: number;
-  /** Before when the network is not to be listed again, in milliseconds. */
+  /** Before when nothing is to be tried again: KV failed, or the pacing had refused, in milliseconds. */
   restUntil: number;
   /** Refusals in a row, of KV or of the pacing. */
   refusals: number;
@@ -115,7 +116,6 @@ export function emptyDay(day: string): DayState {
     visits: 0,
     leaseUntil: 0,
     leaseBy: "",
-    blockedUntil: 0,
     restUntil: 0,
     refusals: 0,
   };
@@ -200,7 +200,7 @@ export function grownAt({ parts }: Shard): number {
  * @param shard The shard.
  * @returns Its counts, its writes and its late writes.
  */
-export function sumShard(shard: Shard): Omit<Part, "at"> {
+export function sumShard(shard: Shard): Sum {
   const sum = emptyPart(0);
   for (const part of [shard.base, ...shard.parts.values()]) addPart(sum, part);
   return sum;
@@ -214,7 +214,7 @@ export function sumShard(shard: Shard): Omit<Part, "at"> {
  * @param sum Its sum.
  * @returns Views.
  */
-export function waitingIn(shard: Shard, { tally, writes }: Omit<Part, "at">): number {
+export function waitingIn(shard: Shard, { tally, writes }: Sum): number {
   return tally.total - (writes > shard.stored.writes ? 0 : shard.stored.total);
 }
 
@@ -272,9 +272,9 @@ export function primaryShard(state: DayState): Shard | undefined {
 function mergePart(mine: Part | undefined, theirs: Part): Part {
   if (!mine) return theirs;
   // The object that this isolate counts into must stay the same one, so it is kept on a tie.
-  const later = eventsOf(theirs.tally) > eventsOf(mine.tally) ? theirs : mine;
-  keepMost(later, mine, "at", "writes", "late");
-  keepMost(later, theirs, "at", "writes", "late");
+  const isLater = eventsOf(theirs.tally) > eventsOf(mine.tally);
+  const [later, other] = isLater ? [theirs, mine] : [mine, theirs];
+  keepMost(later, other, "at", "writes", "late");
   return later;
 }
 
@@ -327,12 +327,8 @@ export function mergeDay(mine: DayState, theirs: DayState): void {
     mine.leaseUntil = theirs.leaseUntil;
     mine.leaseBy = theirs.leaseBy;
   }
-  if (
-    Math.max(theirs.blockedUntil, theirs.restUntil) > Math.max(mine.blockedUntil, mine.restUntil)
-  ) {
-    mine.refusals = theirs.refusals;
-  }
-  keepMost(mine, theirs, "visits", "blockedUntil", "restUntil");
+  if (theirs.restUntil > mine.restUntil) mine.refusals = theirs.refusals;
+  keepMost(mine, theirs, "visits", "restUntil");
 }
 
 /**

@@ -134,13 +134,20 @@ function viewsADay({ start, end }: Day, { at, total }: NetworkView): number {
   return total * (end - start) / Math.max((end - start) * FORETELL_DAYS, at - start);
 }
 
-/** Views still to come today. */
-function viewsToCome({ now, today, network, before, census }: PaceInput): number {
+/** Views of the whole of today, by a listing of it (0: none yet that tells), and of yesterday. */
+function foretell({ today, network, before, census }: PaceInput): { seen: number; past: number } {
   const listed = before ? viewsADay(before.day, before.network) : 0;
-  const yesterday = Math.max(listed, census?.total ?? 0);
-  const rate = network && network.total >= VIEWS_TO_FORETELL
-    ? Math.max(viewsADay(today, network), 0.5 * yesterday)
-    : yesterday;
+  return {
+    seen: network && network.total >= VIEWS_TO_FORETELL ? viewsADay(today, network) : 0,
+    past: Math.max(listed, census?.total ?? 0),
+  };
+}
+
+/** Views still to come today. */
+function viewsToCome(input: PaceInput): number {
+  const { now, today } = input;
+  const { seen, past } = foretell(input);
+  const rate = seen > 0 ? Math.max(seen, 0.5 * past) : past;
   return rate * Math.max(HORIZON_MIN_MS, today.end - now) / (today.end - today.start);
 }
 
@@ -197,13 +204,8 @@ export function pace(input: PaceInput): Pace {
 
 /** Whether there is so much traffic that freshness must get its own share of the writes. */
 function isBusy(input: PaceInput): boolean {
-  const { network, before, census, today } = input;
-  const days = [
-    network && network.total >= VIEWS_TO_FORETELL ? viewsADay(today, network) : 0,
-    before ? viewsADay(before.day, before.network) : 0,
-    census?.total ?? 0,
-  ];
-  return Math.max(...days) > VIEWS_A_WRITE_MANY * input.writesPerDay;
+  const { seen, past } = foretell(input);
+  return Math.max(seen, past) > VIEWS_A_WRITE_MANY * input.writesPerDay;
 }
 
 /** The share of the writes that goes into freshness: the busier data centers are, the less is at risk. */

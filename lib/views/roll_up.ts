@@ -15,6 +15,7 @@ import {
   capTally,
   countsOf,
   emptyTally,
+  isCount,
   parseJson,
   parseTally,
   type Tally,
@@ -72,9 +73,9 @@ function parseRollUp(text: string | null | undefined): ParsedRollUp | undefined 
   if (!value || !tally) return undefined;
   if (value.v !== 2) return { tally, base: tally, writers: new Map(), writes: 0 };
   const writers = new Map(
-    Object.entries(value.writers ?? {}).filter(([, total]) => Number.isSafeInteger(total)),
+    Object.entries(value.writers ?? {}).filter(([, total]) => isCount(total)),
   );
-  const writes = Number.isSafeInteger(value.writes) ? Number(value.writes) : 0;
+  const writes = isCount(value.writes) ? value.writes : 0;
   return { tally, base: parseTally(value.base), writers, writes };
 }
 

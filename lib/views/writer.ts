@@ -43,19 +43,20 @@ const LISTING_FRESH_MS = 115_000;
 const LATE_FROM_MS = 60_000;
 /** What waits this long after a refusal before it is looked at again, in milliseconds. */
 const REFUSED_MS = 4 * 3_600_000;
-/** When a late write that was refused is thought of again, in milliseconds. */
-const LATE_AGAIN_MS = 30 * 60_000;
-/** When a day that had not been rolled up yet is asked for again, in milliseconds. */
-const LESSON_AGAIN_MS = 30 * 60_000;
+/**
+ * When a late write that was refused is thought of again, or a roll-up that was not there yet; and the
+ * longest pause between writes of nothing but skipped requests, in milliseconds.
+ */
+const AGAIN_MS = 30 * 60_000;
 /** Without a cache: when a hint is read again, in milliseconds, and after how many writes one is left. */
 const HINT_AGAIN_MS = 15 * 60_000;
 const HINT_WRITES = 16;
 const HINT_TTL_SECONDS = 86_400;
+/** Below so many writes a day each of them is preceded by a look at both days. */
+const WRITES_FEW = 100;
 /** How often the day before is listed along with today, and after how long again, in milliseconds. */
 const LOOK_BACK = 0.25;
 const LOOK_BACK_MS = 3 * 3_600_000;
-/** The first and the longest pause between writes of nothing but skipped requests, in milliseconds. */
-const SKIPPED_MS = { first: 5_000, most: 30 * 60_000 } as const;
 
 /** What a writer works with. */
 export interface WriterContext extends KeeperContext {
@@ -119,7 +120,7 @@ export class ShardWriter {
   /** Leaves KV alone after a failure, for as long as that takes to mend. */
   #block(state: DayState, error: unknown): void {
     const { clock, random, onError } = this.#context;
-    state.blockedUntil = clock.now() + delayAfter(error, state.refusals++, clock.now(), random);
+    state.restUntil = clock.now() + delayAfter(error, state.refusals++, clock.now(), random);
     onError(error);
   }
 
@@ -141,11 +142,11 @@ export class ShardWriter {
     await this.#learn(today, kv);
     if (this.keeper.isVolatile) await this.#readHint(today, kv);
     const { due, look } = this.#dueAt(state, shard, today, now);
-    const wait = Math.max(due, this.#leased(state), state.blockedUntil, state.restUntil);
+    const wait = Math.max(due, this.#leased(state), state.restUntil);
     if (wait > now) return wait;
     if (look) {
       await this.#look(state, kv, today);
-      await this.#lookBack(state, kv, today);
+      await this.#lookAside(state, kv, today);
       const then = this.#dueAt(state, shard, today, clock.now()).due;
       if (then > clock.now()) {
         const rest = (this.keeper.isVolatile ? HINT_AGAIN_MS : REFUSED_MS) *
@@ -164,7 +165,7 @@ export class ShardWriter {
     const { clock } = this.#context;
     const state = this.keeper.stateOf(today.name);
     const { at, census } = state.lesson;
-    if (census || clock.now() - at < LESSON_AGAIN_MS) return;
+    if (census || clock.now() - at < AGAIN_MS) return;
     state.lesson = { at: clock.now(), census };
     state.lesson = { ...state.lesson, census: await readCensus(kv, addDays(today.name, -1)) };
   }
@@ -174,30 +175,22 @@ export class ShardWriter {
     const { clock, onError } = this.#context;
     if (clock.now() - this.#hintedAt < HINT_AGAIN_MS) return;
     this.#hintedAt = clock.now();
-    try {
-      const hint = parseNetwork(parseJson(await kv.get(hintKey(today.name))));
-      const state = this.keeper.stateOf(today.name);
-      if (hint && hint.at > (state.network?.at ?? 0)) state.network = hint;
-      this.#hinted = hint?.used.writes ?? 0;
-    } catch (error) {
-      onError(error);
-    }
+    const text = await kv.get(hintKey(today.name)).catch(onError);
+    const hint = parseNetwork(parseJson(text || ""));
+    const state = this.keeper.stateOf(today.name);
+    if (hint && hint.at > (state.network?.at ?? 0)) state.network = hint;
+    this.#hinted = hint?.used.writes ?? 0;
   }
 
   /** Now and then, one write of many tells the others what this isolate has listed. */
   async #writeHint(today: Day, kv: FlushKv): Promise<void> {
-    const { onError } = this.#context;
     const state = this.keeper.stateOf(today.name);
-    if (!state.network || state.network.used.writes - this.#hinted < HINT_WRITES) return;
-    this.#hinted = state.network.used.writes;
-    try {
-      await kv.put(hintKey(today.name), JSON.stringify(state.network), {
-        expirationTtl: HINT_TTL_SECONDS,
-      });
-      this.#spend(state, today);
-    } catch (error) {
-      onError(error);
-    }
+    const { network } = state;
+    if (!network || network.used.writes - this.#hinted < HINT_WRITES) return;
+    this.#hinted = network.used.writes;
+    const options = { expirationTtl: HINT_TTL_SECONDS };
+    await kv.put(hintKey(today.name), JSON.stringify(network), options);
+    this.#spend(state, today);
   }
 
   #known(state: DayState, shard: Shard, today: Day, now: number): PaceInput {
@@ -229,19 +222,20 @@ export class ShardWriter {
     now: number,
   ): { due: number; look: boolean } {
     const sum = sumShard(shard);
-    const { writes, late } = sum;
-    const soonest = shard.stored.at > 0 ? shard.stored.at + SPACING_MS : 0;
+    const { writes } = sum;
+    const isFew = this.#context.writesPerDay < WRITES_FEW;
+    const soonest = shard.stored.at && shard.stored.at + (isFew ? LISTING_FRESH_MS : SPACING_MS);
     const views = waitingIn(shard, sum);
     const input = this.#known(state, shard, today, now);
     const age = state.network ? now - state.network.at : Infinity;
     if (state.day !== today.name) {
       const { allowed, scarce } = paceFinal(input);
-      const look = scarce && !input.census && age > LISTING_FRESH_MS;
+      const look = (isFew || (scarce && !input.census)) && age > LISTING_FRESH_MS;
       // Other isolates bring in their last views of the day within a minute.
-      const due = views <= 0 || (late >= LATE_WRITES_MAX && scarce && views < LATE_VIEWS)
+      const due = views <= 0 || (sum.late >= LATE_WRITES_MAX && scarce && views < LATE_VIEWS)
         ? Infinity
         : !allowed && !look
-        ? now + LATE_AGAIN_MS
+        ? now + AGAIN_MS
         : Math.max(soonest, scarce ? today.start + LATE_FROM_MS : now);
       return { due, look };
     }
@@ -249,21 +243,29 @@ export class ShardWriter {
     let due = Math.max(soonest, dueAt);
     if (views <= 0) {
       // Requests that were not counted ride along; alone they may only use what abounds.
-      const pause = Math.min(SKIPPED_MS.most, SKIPPED_MS.first * 2 ** Math.min(10, writes));
+      const pause = Math.min(AGAIN_MS, SPACING_MS * 2 ** writes);
       due = mode > 0 ? Infinity : writes > 0 ? shard.stored.at + pause : now;
     } else if (!state.network && state.refusals > 0) {
       due = Math.max(soonest, fallbackDueAt(shard.stored.at || shard.born, views, writes));
     }
-    return { due, look: paced.look && age > LISTING_FRESH_MS };
+    return { due, look: (isFew || paced.look) && age > LISTING_FRESH_MS };
   }
 
-  /** Now and then the day before is listed too: its late writes are on today's account. */
-  async #lookBack(state: DayState, kv: FlushKv, today: Day): Promise<void> {
-    const { clock, random } = this.#context;
-    const before = this.keeper.peek(addDays(today.name, -1));
-    const isScarce = (state.network?.used.finals ?? 0) > 0;
-    if (state.day !== today.name || !before || !isScarce || random() > LOOK_BACK) return;
-    if (clock.now() - (before.network?.at ?? 0) > LOOK_BACK_MS) await this.#look(before, kv, today);
+  /**
+   * Late writes are on today's account: now and then the day before is listed along with today. Where
+   * writes are few, today and the day before are both listed always.
+   */
+  async #lookAside(state: DayState, kv: FlushKv, today: Day): Promise<void> {
+    const { clock, random, writesPerDay } = this.#context;
+    const isFew = writesPerDay < WRITES_FEW;
+    for (const day of [addDays(today.name, -1), today.name]) {
+      const aside = this.keeper.stateOf(day);
+      const isScarce = day < state.day && state.network?.used.finals && aside.shards.size;
+      if (day === state.day || !(isFew || (isScarce && random() <= LOOK_BACK))) continue;
+      const age = clock.now() - (aside.network?.at ?? 0);
+      // deno-lint-ignore scrimp/no-await-in-loop -- two days
+      if (age > (isFew ? LISTING_FRESH_MS : LOOK_BACK_MS)) await this.#look(aside, kv, today);
+    }
   }
 
   /** Lists the day's shards, to learn what the whole network has used. One list. */
@@ -326,18 +328,18 @@ export class ShardWriter {
       shard.stored = { at: clock.now(), total: tally.total, events, writes };
       state.refusals = 0;
       this.#spend(state, today);
+      if (this.keeper.isVolatile) await this.#writeHint(today, kv);
     } catch (error) {
       this.#block(state, error);
       const now = this.keeper.stateOf(today.name);
-      now.blockedUntil = Math.max(now.blockedUntil, state.blockedUntil);
+      now.restUntil = Math.max(now.restUntil, state.restUntil);
     }
-    if (this.keeper.isVolatile) await this.#writeHint(today, kv);
     await this.keeper.refresh(state.day);
     if (state.leaseBy === this.keeper.name) state.leaseUntil = clock.now();
     // Whether another isolate wrote at the same time shows a little later. Both must not look at once.
     await this.keeper.push(state, "unsure");
     if (this.keeper.isVolatile && !isShardDirty(shard)) return Infinity;
-    return Math.max(clock.now() + SPACING_MS * (1 + random()), state.blockedUntil);
+    return Math.max(clock.now() + SPACING_MS * (1 + random()), state.restUntil);
   }
 
   /** Until when another isolate is at storing, in milliseconds. */

@@ -17,24 +17,40 @@ import type { HostileOptions } from "./hostile_options.ts";
 /** In every header and query of a request, but in nothing that may be kept. */
 export const PRIVATE = /secret|mozilla|203\.0\.113/i;
 
+/** A write: when it took place, in milliseconds, and what for. */
+export interface WriteNote {
+  readonly at: number;
+  readonly key: string;
+}
+
 /** A location's KV. Signups pass unharmed. */
 export class HostileKv {
   /** What an isolate gets. */
   readonly kv: BulkKv;
   /** What was private and was to be stored. */
   readonly leaks: string[] = [];
+  /** Writes for page views that took place, whatever was answered. */
+  readonly writes: WriteNote[] = [];
   readonly #world: KvWorld;
-  readonly #location: string;
+  /** The data center, or `cron`. */
+  readonly location: string;
   readonly #options: HostileOptions;
   readonly #random: Random;
+  readonly #now: () => number;
   /** The most views that were ever stored under each key. */
   readonly #peaks = new Map<string, number>();
   #state: "hostile" | "calm" = "hostile";
 
   /** Makes the KV of a location. */
-  constructor(world: KvWorld, location: string, options: HostileOptions, random: Random) {
+  constructor(
+    world: KvWorld,
+    location: string,
+    options: HostileOptions,
+    { random, now }: { readonly random: Random; readonly now: () => number },
+  ) {
+    this.#now = now;
     this.#world = world;
-    this.#location = location;
+    this.location = location;
     this.#options = options;
     this.#random = random;
     const kv = world.location(location);
@@ -51,8 +67,14 @@ export class HostileKv {
       put: (key, value, how) => {
         const text = JSON.stringify([key, value, how]);
         if (!key.startsWith("waitlist:") && PRIVATE.test(text)) this.leaks.push(text);
-        this.#harm("write", key);
-        return kv.put(key, value, how).then(() => this.#watch(key, value));
+        const late = this.#harm("write", key);
+        return kv.put(key, value, how).then(
+          () => this.#watch(key, value),
+          (error) => {
+            if (late) this.#watch(key, value);
+            throw error;
+          },
+        );
       },
       delete: (key) => kv.delete(key),
       list: (how) => {
@@ -88,19 +110,22 @@ export class HostileKv {
   }
 
   #watch(key: string, value: unknown): void {
+    if (!key.startsWith("waitlist:")) this.writes.push({ at: this.#now(), key });
     if (!key.startsWith("views:")) return;
     const { total } = JSON.parse(String(value));
     this.#peaks.set(key, Math.max(this.#peaks.get(key) ?? 0, total));
   }
 
-  #harm(operation: KvOperation, key: string): void {
+  /** Makes an operation fail, perhaps; tells whether it takes place all the same. */
+  #harm(operation: KvOperation, key: string): boolean {
     const { faultRate, faults } = this.#options;
-    if (this.#state === "calm" || faults.length === 0 || key.startsWith("waitlist:")) return;
-    if (this.#random() >= faultRate) return;
+    if (this.#state === "calm" || faults.length === 0 || key.startsWith("waitlist:")) return false;
+    if (this.#random() >= faultRate) return false;
     const fault = faults[Math.floor(this.#random() * faults.length)] ?? "500";
     const effect = this.#random() < 0.5 ? "before" : "after";
     const prefix = key.split(":")[0] ?? "";
-    this.#world.fail({ fault, operation, location: this.#location, effect, prefix });
+    this.#world.fail({ fault, operation, location: this.location, effect, prefix });
+    return effect === "after" && fault !== "429" && fault !== "quota";
   }
 }
 

@@ -13,6 +13,7 @@ import { type Isolate, IsolatePool, Simulation } from "../../lib/sim/mod.ts";
 import { addDays, Calendar } from "../../lib/views/day.ts";
 import { coloOf } from "../../lib/views/shard.ts";
 import { rollUpDays } from "../../lib/views/roll_up.ts";
+import { overspent } from "./hostile_budget.ts";
 import { HostileCache, HostileKv } from "./hostile_parts.ts";
 import { drawHostile, type HostileOptions } from "./hostile_options.ts";
 import { type Program, startCounter, startWorker } from "./hostile_programs.ts";
@@ -41,7 +42,8 @@ export interface HostileResult {
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-const WRITES_MAX = 404;
+/** Writes for a day's roll-up at most, beside the budget of the shards. */
+const ROLL_UPS_MAX = 4;
 const LISTS_MAX = 600;
 const CALM_ROUNDS = 4;
 
@@ -134,8 +136,11 @@ class Hostile {
       signupRate: 0.1,
       spike: undefined,
     });
-    for (let at = this.#startMs + HOUR_MS; at <= this.#endMs; at += HOUR_MS) {
+    // Some zones begin their days at half past.
+    for (let at = this.#startMs; at <= this.#endMs; at += HOUR_MS / 2) {
       this.#sim.at(at - 1, () => this.#sample());
+    }
+    for (let at = this.#startMs + HOUR_MS; at <= this.#endMs; at += HOUR_MS) {
       if (this.#calendar.dayAt(at).name !== this.#calendar.dayAt(at - HOUR_MS).name) {
         this.#sim.at(at + 17 * 60_000, () => this.#rollUp());
       }
@@ -155,8 +160,7 @@ class Hostile {
   #center(name: string): Center {
     const { isolatesMax, idleMinutes, killRate, killPoints, program } = this.#options;
     const random = this.#sim.chance(name);
-    const kv = new HostileKv(this.#world, name, this.#options, random);
-    this.#kvs.push(kv);
+    const kv = this.#kv(name, random);
     const cache = new HostileCache(this.#sim, this.#options.cache, random);
     const start = program === "worker" ? startWorker : startCounter;
     const pool = new IsolatePool<Program>(this.#sim, {
@@ -176,6 +180,13 @@ class Hostile {
       },
     });
     return { name, pool, kv, cache };
+  }
+
+  #kv(name: string, random: Random): HostileKv {
+    const { now } = this.#sim.clock;
+    const kv = new HostileKv(this.#world, name, this.#options, { random, now });
+    this.#kvs.push(kv);
+    return kv;
   }
 
   #view(index: number): void {
@@ -209,7 +220,7 @@ class Hostile {
   }
 
   async #rollUp(): Promise<void> {
-    const kv = new HostileKv(this.#world, "cron", this.#options, this.#random);
+    const kv = this.#kv("cron", this.#random);
     if (this.#state === "calm") kv.calm();
     const today = this.#calendar.dayAt(this.#sim.clock.now()).name;
     // A cron trigger that fails is a line in the log.
@@ -261,13 +272,14 @@ class Hostile {
         }
       }
     }
-    if (now % DAY_MS === 0 || now >= this.#endMs) this.#spent();
+    if (this.#calendar.dayAt(now).start === now || now >= this.#endMs) this.#spent();
   }
 
   #spent(): void {
     const all = this.#world.counts();
     const own = this.#world.counts({ prefix: "waitlist" });
-    const sum = { writes: all.write - own.write, lists: all.list - own.list };
+    const writes = this.#kvs.reduce((sum, kv) => sum + kv.writes.length, 0);
+    const sum = { writes, lists: all.list - own.list };
     this.#writesMax = Math.max(this.#writesMax, sum.writes - this.#before.writes);
     this.#listsMax = Math.max(this.#listsMax, sum.lists - this.#before.lists);
     this.#before = sum;
@@ -313,9 +325,12 @@ class Hostile {
         sums.lost += one.lost;
       }
     }
-    const { writesPerDay, timeZone } = this.#options;
     const problem = (text: string) => void this.#problems.add(text);
-    if (writesPerDay === 400 && timeZone === "UTC" && this.#writesMax > WRITES_MAX) {
+    const writes = this.#kvs.flatMap((kv) => kv.location === "cron" ? [] : kv.writes);
+    const span = { startMs: this.#startMs, endMs: this.#sim.clock.now() };
+    overspent(this.#options, this.#calendar, writes, span).forEach(problem);
+    const { writesPerDay } = this.#options;
+    if (writesPerDay === 400 && this.#writesMax > writesPerDay + ROLL_UPS_MAX) {
       problem(`${this.#writesMax} writes on one day`);
     }
     if (this.#listsMax > LISTS_MAX) problem(`${this.#listsMax} lists on one day`);
