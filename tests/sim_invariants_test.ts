@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { scrimp } from "./sim/designs.ts";
+import { type DropsOptions, runDrops } from "./sim/hostile_drops.ts";
 import { repeatCommand } from "./sim/hostile_options.ts";
 import { type HostileResult, runHostile } from "./sim/hostile_world.ts";
 import { type NetworkOptions, simulateNetwork } from "./sim/network.ts";
@@ -49,6 +50,21 @@ Deno.test("runHostile() tells of a counter that counts too much", async () => {
   assert(spoiled.problems.some((text) => text.startsWith("over-count")), "no over-count was found");
 });
 
+for (const [writesPerDay, cache] of [[8, "sound"], [20, "slow"], [40, "sound"]] as const) {
+  Deno.test(`a budget of ${writesPerDay} writes holds over thirty data centers`, async () => {
+    for (let seed = 1; seed <= 3; seed++) {
+      const crowd = { writesPerDay, cache, dataCenters: 30, views: 600, outage: "none" } as const;
+      const result = await runHostile(seed, {
+        ...crowd,
+        quota: "free",
+        faultRate: 0,
+        staleness: 1,
+      });
+      assertEquals(result.problems, [], explain(result));
+    }
+  });
+}
+
 const BUSY: readonly (readonly [string, Partial<NetworkOptions>])[] = [
   ["busy", {}],
   ["busy without a cache", { edgeCache: "none" }],
@@ -74,4 +90,24 @@ Deno.test("with all patterns on, writes stay within the account's and no signup 
   const { writes, signups, refused, rejections } = result;
   assert(writes <= 1_000 && signups > 0, result.text);
   assertEquals([refused, rejections], [0, 0]);
+});
+
+Deno.test("views that grow too old to be stored are dropped, and the report says how many", async () => {
+  for (let seed = 1; seed <= 24; seed++) {
+    const options: DropsOptions = {
+      seed,
+      kind: seed % 2 === 0 ? "asleep" : "outage",
+      cache: seed % 3 === 0 ? "none" : "sound",
+      isolates: 1 + seed % 4,
+      deathRate: seed % 5 === 0 ? 0.1 : 0,
+    };
+    const { made, madeByDead, total, dropped, pending, rounded, rejections } = await runDrops(
+      options,
+    );
+    const text = JSON.stringify({ ...options, made, madeByDead, total, dropped, pending });
+    assertEquals(rejections, 0, text);
+    assert(dropped > 0, text);
+    const known = total + dropped + pending;
+    assert(known <= made && known >= made - madeByDead - rounded, text);
+  }
 });

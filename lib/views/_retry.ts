@@ -7,8 +7,8 @@
 import type { Random } from "../clock.ts";
 
 /** All that matters here of what `classifyKvError` tells apart: that weighs more than this file. */
-const QUOTA = /KvQuotaError|limit exceeded for the day/;
-const SOON = /failed: 429|by single worker invocation/;
+const QUOTA = /limit exceeded for the day/;
+const SOON = /failed: 429|worker invocation/;
 const DAY_MS = 86_400_000;
 /** The first pause where KV is only in a hurry, any other first one, and the longest, in milliseconds. */
 const PAUSE_MS = { soon: 2_000, first: 15_000, most: 30 * 60_000 } as const;

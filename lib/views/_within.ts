@@ -34,7 +34,7 @@ export function within<T>(clock: Clock, task: () => Promise<T>): Promise<T> {
       while (turns-- > 0) await undefined;
       if (turns < -1) return;
       await clock.sleep(ANSWER_MS);
-      if (clock.now() >= end) throw new Error("No answer");
+      if (clock.now() >= end) throw new Error("Store: no answer in time");
     };
     Promise.resolve(task()).then(resolve, reject).then(() => turns = -2);
     watch().catch(reject);

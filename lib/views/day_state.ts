@@ -272,8 +272,9 @@ export function primaryShard(state: DayState): Shard | undefined {
 function mergePart(mine: Part | undefined, theirs: Part): Part {
   if (!mine) return theirs;
   // The object that this isolate counts into must stay the same one, so it is kept on a tie.
-  const isLater = eventsOf(theirs.tally) > eventsOf(mine.tally);
-  const [later, other] = isLater ? [theirs, mine] : [mine, theirs];
+  const [later, other] = eventsOf(theirs.tally) > eventsOf(mine.tally)
+    ? [theirs, mine]
+    : [mine, theirs];
   keepMost(later, other, "at", "writes", "late");
   return later;
 }

@@ -51,7 +51,6 @@ const AGAIN_MS = 30 * 60_000;
 /** Without a cache: when a hint is read again, in milliseconds, and after how many writes one is left. */
 const HINT_AGAIN_MS = 15 * 60_000;
 const HINT_WRITES = 16;
-const HINT_TTL_SECONDS = 86_400;
 /** Below so many writes a day each of them is preceded by a look at both days. */
 const WRITES_FEW = 100;
 /** How often the day before is listed along with today, and after how long again, in milliseconds. */
@@ -188,7 +187,7 @@ export class ShardWriter {
     const { network } = state;
     if (!network || network.used.writes - this.#hinted < HINT_WRITES) return;
     this.#hinted = network.used.writes;
-    const options = { expirationTtl: HINT_TTL_SECONDS };
+    const options = { expirationTtl: SHARD_TTL_SECONDS };
     await kv.put(hintKey(today.name), JSON.stringify(network), options);
     this.#spend(state, today);
   }

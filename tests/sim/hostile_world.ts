@@ -41,7 +41,6 @@ export interface HostileResult {
 }
 
 const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 /** Writes for a day's roll-up at most, beside the budget of the shards. */
 const ROLL_UPS_MAX = 4;
 const LISTS_MAX = 600;
