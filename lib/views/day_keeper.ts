@@ -180,7 +180,16 @@ export class DayKeeper {
    * @param day The day, `YYYY-MM-DD`.
    */
   async refresh(day: string): Promise<void> {
-    await this.#pull(this.stateOf(day));
+    const state = this.stateOf(day);
+    for (const key of copiesOf(day)) {
+      // deno-lint-ignore scrimp/no-await-in-loop -- the second copy is for when the first is gone
+      const theirs = decodeDay(await this.#ask(day, (cache) => cache.get(key)), day);
+      const views = theirs ? viewsOf(theirs) : 0;
+      if (theirs) mergeDay(state, theirs);
+      if (viewsOf(state) > views) this.#unsure.add(day);
+      if (theirs) return void this.#hits++;
+    }
+    if (state.shards.size > 0) this.#misses++;
   }
 
   /**
@@ -216,19 +225,6 @@ export class DayKeeper {
     return pending + Math.floor((this.waiting(day, stored) - pending) * own / (all || 1));
   }
 
-  async #pull(state: DayState): Promise<void> {
-    const { day, shards } = state;
-    for (const key of copiesOf(day)) {
-      // deno-lint-ignore scrimp/no-await-in-loop -- the second copy is for when the first is gone
-      const theirs = decodeDay(await this.#ask(day, (cache) => cache.get(key)), day);
-      const views = theirs ? viewsOf(theirs) : 0;
-      if (theirs) mergeDay(state, theirs);
-      if (viewsOf(state) > views) this.#unsure.add(day);
-      if (theirs) return void this.#hits++;
-    }
-    if (shards.size > 0) this.#misses++;
-  }
-
   /**
    * Puts a day into the cache. Never rejects.
    *
@@ -254,7 +250,7 @@ export class DayKeeper {
    */
   async sync(day: string): Promise<DayState> {
     const state = this.stateOf(day);
-    await this.#pull(state);
+    await this.refresh(day);
     const now = this.#context.clock.now();
     const pending = this.#pending.get(day);
     if (pending && eventsOf(pending) > 0) {
