@@ -132,7 +132,10 @@ export function createClassifier(options: ClassifyOptions = {}): Classifier {
     if (!isDocument) return skipped("notHtml");
     if (path === "api" || path === "asset") return skipped(path);
     const headers = request.headers;
-    if (isAhead(headers)) return skipped("prefetch");
+    // The first token of any of these headers says that the browser only fetches ahead.
+    if (PURPOSES.some((name) => headers.has(name) && AHEAD.test(headers.get(name) ?? ""))) {
+      return skipped("prefetch");
+    }
     const kind = kindOf(headers);
     if (kind === undefined) return skipped("subrequest");
     if (isBot(headers.get("user-agent") ?? "")) return skipped("bot");
@@ -193,11 +196,6 @@ function skipped(reason: SkipReason): Verdict {
 function targetOf(url: string): string {
   const start = url.indexOf("/", 8);
   return start < 0 ? "/" : url.slice(start);
-}
-
-/** Whether the browser only fetched ahead: the first token of any of four headers says so. */
-function isAhead(headers: HeadersLike): boolean {
-  return PURPOSES.some((name) => headers.has(name) && AHEAD.test(headers.get(name) ?? ""));
 }
 
 /** The kind of view; undefined for what is no navigation. */

@@ -78,8 +78,8 @@ export type PathTemplates = (key: string) => string;
  *   longer than 48 characters.
  */
 export function createPathKey(options: PathOptions = {}): PathKey {
-  const { queryParams = [], pathTemplates = [], keepCase = false, keepUnicode = false } = options;
-  const template = createPathTemplates(pathTemplates, { keepCase });
+  const { queryParams = [], pathTemplates = [], keepCase, keepUnicode } = options;
+  const template = createPathTemplates(pathTemplates, options);
   const cased = (text: string) => keepCase ? text : text.toLowerCase();
 
   /** Brings a text into the site's form; throws, as decoding does, for what no page's address has. */

@@ -82,7 +82,7 @@ export function createReferrerKey(options: ReferrerOptions = {}): ReferrerKey {
     const host = bareHost(found[2] ?? "");
     if (found[1]) {
       const app = familyOf.app(host);
-      return app === undefined ? OTHER : groupReferrers ? app : host;
+      return app ? groupReferrers ? app : host : OTHER;
     }
     if (host === bareHost(AUTHORITY.exec(site)?.[2] ?? "") || own.has(host)) return "internal";
     if (spam.some((end) => `.${host}`.endsWith(end))) return SPAM;
