@@ -60,7 +60,17 @@ export interface PageViewsOptions extends ClassifyOptions {
   readonly colo?: string;
   /** The IANA zone whose days are counted. @default {"UTC"} */
   readonly timeZone?: string;
-  /** KV writes a day for page views over the whole network, at least 1. @default {400} */
+  /**
+   * KV writes a day for page views over the whole network, at least 1. The daily roll-up takes up to
+   * four of its own where there are fewer than 200.
+   *
+   * Data centers see each other in listings, which lag by up to a minute. What they write while the last
+   * writes of the budget are hidden from them goes beyond it: below 100 writes a day at most one write
+   * a data center and day that still has something to store. Where listings fail, each data center keeps
+   * to a schedule of its own, of at most 48 writes.
+   *
+   * @default {400}
+   */
   readonly writesPerDay?: number;
   /** How long views are gathered before they leave the isolate, in milliseconds. @default {2000} */
   readonly lingerMs?: number;
@@ -217,7 +227,9 @@ export class PageViews {
    * writes allow. Await it in `waitUntil` only. Never rejects.
    *
    * Each of its rounds, at most six, costs at most one read, one list, and one write for each day that
-   * has something to store; without the cache at most one read and, rarely, one write more.
+   * has something to store; without the cache at most one read and, rarely, one write more. Where a
+   * budget is below 100 writes a day, or late writes are many, it costs up to two lists more. No operation
+   * is waited for for more than five seconds.
    */
   async flush(): Promise<void> {
     if (!this.isFlushDue()) return;

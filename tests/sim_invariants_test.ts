@@ -68,6 +68,7 @@ for (const [writesPerDay, cache] of [[8, "sound"], [20, "slow"], [40, "sound"]] 
 const BUSY: readonly (readonly [string, Partial<NetworkOptions>])[] = [
   ["busy", {}],
   ["busy without a cache", { edgeCache: "none" }],
+  ["busy without a cache, of isolates that die young", { edgeCache: "none", idleMs: 60_000 }],
   ["with a 50-fold spike", { viewsPerDay: 600, spike: { hour: 20, hours: 1, factor: 50 } }],
   ["with faults and kills", { killRate: 0.05, kv: { faults: { rate: 0.05 }, staleness: 2 } }],
 ];

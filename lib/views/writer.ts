@@ -48,7 +48,10 @@ const REFUSED_MS = 4 * 3_600_000;
  * longest pause between writes of nothing but skipped requests, in milliseconds.
  */
 const AGAIN_MS = 30 * 60_000;
-/** Without a cache: when a hint is read again, in milliseconds, and after how many writes one is left. */
+/**
+ * Without a cache: when a hint is read again, and how old it may be, in milliseconds, and after how many
+ * writes one is left.
+ */
 const HINT_AGAIN_MS = 15 * 60_000;
 const HINT_WRITES = 16;
 /** Below so many writes a day each of them is preceded by a look at both days. */
@@ -247,7 +250,8 @@ export class ShardWriter {
     } else if (!state.network && state.refusals > 0) {
       due = Math.max(soonest, fallbackDueAt(shard.stored.at || shard.born, views, writes));
     }
-    return { due, look: (isFew || paced.look) && age > LISTING_FRESH_MS };
+    const fresh = input.volatile ? HINT_AGAIN_MS : LISTING_FRESH_MS;
+    return { due, look: (isFew || paced.look) && age > fresh };
   }
 
   /**
