@@ -324,7 +324,8 @@ export function mergeDay(mine: DayState, theirs: DayState): void {
   if (theirs.network && theirs.network.at > (mine.network?.at ?? 0)) mine.network = theirs.network;
   const knowsMore = Number(!mine.lesson.census) - Number(!theirs.lesson.census);
   if ((knowsMore || theirs.lesson.at - mine.lesson.at) > 0) mine.lesson = theirs.lesson;
-  if (theirs.leaseUntil > mine.leaseUntil) {
+  // The cache knows best whether an isolate is done.
+  if (theirs.leaseUntil > mine.leaseUntil || theirs.leaseBy === mine.leaseBy) {
     mine.leaseUntil = theirs.leaseUntil;
     mine.leaseBy = theirs.leaseBy;
   }

@@ -144,8 +144,9 @@ export class ShardWriter {
     await this.#learn(today, kv);
     if (this.keeper.isVolatile) await this.#readHint(today, kv);
     const { due, look } = this.#dueAt(state, shard, today, now);
-    const wait = Math.max(due, this.#leased(state), state.restUntil);
+    const wait = Math.max(due, state.restUntil);
     if (wait > now) return wait;
+    if (this.#isLeased(state)) return this.#soon();
     if (look) {
       await this.#look(state, kv, today);
       await this.#lookAside(state, kv, today);
@@ -298,10 +299,10 @@ export class ShardWriter {
   }
 
   async #put(state: DayState, shard: Shard, today: Day, kv: FlushKv): Promise<number> {
-    const { clock, random, exchange, keysMax } = this.#context;
+    const { clock, exchange, keysMax } = this.#context;
     // While this isolate listed, another may have begun to write.
     await this.keeper.refresh(state.day);
-    if (this.#leased(state) > clock.now()) return state.leaseUntil;
+    if (this.#isLeased(state)) return this.#soon();
     const tried = sumShard(shard).writes;
     const part = this.keeper.part(state, clock.now(), shard);
     part.writes++;
@@ -339,15 +340,21 @@ export class ShardWriter {
     }
     await this.keeper.refresh(state.day);
     if (state.leaseBy === this.keeper.name) state.leaseUntil = clock.now();
-    // Whether another isolate wrote at the same time shows a little later. Both must not look at once.
+    // Whether another isolate wrote at the same time shows a little later.
     await this.keeper.push(state, "unsure");
     if (this.keeper.isVolatile && !isShardDirty(shard)) return Infinity;
-    return Math.max(clock.now() + SPACING_MS * (1 + random()), state.restUntil);
+    return Math.max(this.#soon(), state.restUntil);
   }
 
-  /** Until when another isolate is at storing, in milliseconds. */
-  #leased({ leaseBy, leaseUntil }: DayState): number {
-    return leaseBy === this.keeper.name ? 0 : leaseUntil;
+  /** Whether another isolate is at storing. */
+  #isLeased({ leaseBy, leaseUntil }: DayState): boolean {
+    return leaseBy !== this.keeper.name && leaseUntil > this.#context.clock.now();
+  }
+
+  /** When to look again. Isolates that did something at the same time must not do so again. */
+  #soon(): number {
+    const { clock, random } = this.#context;
+    return clock.now() + SPACING_MS * (1 + random());
   }
 
   /** Late writes expected today: what was known before a listing is not forgotten by it. */
