@@ -264,7 +264,7 @@ export class ShardWriter {
     const isFew = writesPerDay < WRITES_FEW;
     for (const day of [addDays(today.name, -1), today.name]) {
       const aside = this.keeper.stateOf(day);
-      const isScarce = day < state.day && state.network?.used.finals && aside.shards.size;
+      const isScarce = day < state.day && state.network?.used.finals;
       if (day === state.day || !(isFew || (isScarce && random() <= LOOK_BACK))) continue;
       const age = clock.now() - (aside.network?.at ?? 0);
       // deno-lint-ignore scrimp/no-await-in-loop -- two days
@@ -316,6 +316,7 @@ export class ShardWriter {
     const events = eventsOf(tally);
     const input = this.#known(state, shard, today, clock.now());
     const { finals, mode } = pace(input);
+    const other = exchange?.local(today.name) ?? {};
     const metadata = {
       v: 1,
       total: tally.total,
@@ -324,7 +325,8 @@ export class ShardWriter {
       at: Math.floor(clock.now() / 1000),
       mode,
       seen: { ...this.#used(today), finals },
-      other: exchange?.local(today.name),
+      // Nothing, where it is empty: the metadata's shape is frozen.
+      other: Object.keys(other)[0] && other,
     };
     try {
       const options = { expirationTtl: SHARD_TTL_SECONDS, metadata };
@@ -335,8 +337,7 @@ export class ShardWriter {
       if (this.keeper.isVolatile) await this.#writeHint(today, kv);
     } catch (error) {
       this.#block(state, error);
-      const now = this.keeper.stateOf(today.name);
-      now.restUntil = Math.max(now.restUntil, state.restUntil);
+      this.keeper.stateOf(today.name).restUntil = state.restUntil;
     }
     await this.keeper.refresh(state.day);
     if (state.leaseBy === this.keeper.name) state.leaseUntil = clock.now();
