@@ -18,7 +18,7 @@ export function ask(
 }
 
 /** Reads a JSON object; `undefined` for anything else. Never throws. */
-export function parseRecord(text: string): Record<string, unknown> | undefined {
+export function parseRecord(text: string | null | undefined): Record<string, unknown> | undefined {
   return asRecord(parseJson(text));
 }
 
@@ -27,6 +27,11 @@ export function asRecord(value: unknown): Record<string, unknown> | undefined {
   return typeof value === "object" && value !== null && !Array.isArray(value)
     ? value as Record<string, unknown>
     : undefined;
+}
+
+/** The value when it is an array, otherwise an empty one. */
+export function asArray(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
 }
 
 /** Checks the numbers among options: finite, within bounds, whole unless named in milliseconds or seconds. */

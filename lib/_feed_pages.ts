@@ -1,6 +1,6 @@
 /** List pages of a {@linkcode Feed}, the first of which is remembered. */
 
-import { ask, asRecord, bound, isCount, parseRecord } from "./_common.ts";
+import { asArray, ask, asRecord, bound, isCount, parseRecord } from "./_common.ts";
 import { InvalidCursorError } from "./_feed_cursor.ts";
 import type { FeedOptions } from "./_feed_types.ts";
 import { classifyKvError } from "./kv/errors.ts";
@@ -128,7 +128,7 @@ function parsePage(text: string): ListPage | undefined {
   const { v, at, next, rows } = parseRecord(text) ?? {};
   if (v !== 1 || !isCount(at) || typeof next !== "string" || !Array.isArray(rows)) return undefined;
   const read = rows.map((row): Row | undefined => {
-    const [name, stored] = Array.isArray(row) ? row : [];
+    const [name, stored] = asArray(row);
     return typeof name === "string" ? { name, stored: parseStored(stored) } : undefined;
   });
   return read.includes(undefined) ? undefined : { rows: read as Row[], next, listedMs: at };

@@ -47,9 +47,9 @@ export async function walkRows<T>(
       // deno-lint-ignore scrimp/no-await-in-loop
       const values = await readMany(kv, unread.map(({ name }) => name));
       for (const row of unread) {
-        const text = values.get(row.name) ?? null;
-        row.stored = text === null ? undefined : parseStored(parseRecord(text));
-        if (text !== null && !row.stored) walk.damaged++;
+        const text = values.get(row.name);
+        row.stored = parseStored(parseRecord(text));
+        if (typeof text === "string" && !row.stored) walk.damaged++;
       }
     } catch (error) {
       report(error);

@@ -65,7 +65,7 @@ export function keywordDays(
       const remembered = days.get(day);
       if (remembered && now - remembered.atMs < keepMs) return remembered;
       const cacheKey = `keywords:${prefix}:${day}`;
-      const cached = parseDay(await edgeCache?.get(cacheKey).catch(report));
+      const cached = parseDay(await edgeCache?.get(cacheKey).catch(report) ?? "");
       const fresh = cached && now - cached.atMs < keepMs && cached.atMs > changedMs;
       if (!fresh && (spent.lists >= spent.listsMax || !ask(budget, PURPOSE, "list").granted)) {
         return { ...(remembered ?? cached ?? nothing(now)), complete: false };
@@ -119,7 +119,7 @@ async function listDay(
       // deno-lint-ignore scrimp/no-await-in-loop
       const values = await readMany(kv, asked);
       for (const text of values.values()) {
-        const counts = parseCounts(parseRecord(text ?? ""));
+        const counts = parseCounts(parseRecord(text));
         if (counts) addCounts(found.counts, counts);
         else if (text !== null) found.damaged++;
       }
@@ -144,8 +144,8 @@ function nothing(atMs: number): DayCounts {
   return { atMs, counts: emptyCounts(), complete: true, damaged: 0 };
 }
 
-function parseDay(text: string | undefined | void): DayCounts | undefined {
-  const record = parseRecord(text ?? "");
+function parseDay(text: string): DayCounts | undefined {
+  const record = parseRecord(text);
   const counts = parseCounts(record);
   if (!counts || typeof record?.at !== "number") return undefined;
   return { atMs: record.at, counts, complete: true, damaged: Number(record.damaged) || 0 };

@@ -10,6 +10,7 @@ import {
   usedHits,
   waitMs,
 } from "./_hits.ts";
+import { asArray, parseRecord } from "./_common.ts";
 import { parseHits } from "./_rate_limit.ts";
 
 /** Hits of a window, by the isolate that admitted them. */
@@ -129,10 +130,10 @@ export function formatClient({ carried }: Client): string {
  * @returns Whether the text could be read.
  */
 export function absorbText(text: string, client: Client): boolean {
-  const stored = parseLevels(text);
-  if (stored === undefined) return false;
+  const { v, levels } = parseRecord(text) ?? {};
+  if (v !== VERSION || !Array.isArray(levels)) return false;
   client.carried.forEach((level, i) => {
-    const [index, now, before] = array(stored[i]);
+    const [index, now, before] = asArray(levels[i]);
     if (!Number.isSafeInteger(index)) return;
     const at = Number(index);
     merge(level, at, now);
@@ -145,9 +146,9 @@ function merge(level: Level<SharedHits>, index: number, stored: unknown): void {
   const back = level.index - index;
   if (back !== 0 && back !== 1) return;
   const known = back === 0 ? level.now : level.before;
-  const [first, last, by] = array(stored);
-  for (const entry of array(by)) {
-    const [isolate, n] = array(entry);
+  const [first, last, by] = asArray(stored);
+  for (const entry of asArray(by)) {
+    const [isolate, n] = asArray(entry);
     const hits = parseHits([n, first, last], index, level.rule.windowMs);
     if (typeof isolate !== "string" || hits === undefined) continue;
     const more = hits.n - (known.by.get(isolate) ?? 0);
@@ -155,19 +156,6 @@ function merge(level: Level<SharedHits>, index: number, stored: unknown): void {
     known.by.set(isolate, hits.n);
     addHits(known, more, hits.first, hits.last);
   }
-}
-
-function parseLevels(text: string): unknown[] | undefined {
-  try {
-    const { v, levels } = JSON.parse(text);
-    return v === VERSION && Array.isArray(levels) ? levels : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function array(value: unknown): unknown[] {
-  return Array.isArray(value) ? value : [];
 }
 
 function pack({ first, last, by }: SharedHits): unknown[] {

@@ -1,5 +1,6 @@
 /** What the two limiters have in common: limits, results and their checks. */
 
+import { asArray } from "./_common.ts";
 import { type Hits, type Level, type Rule, usedHits, waitMs } from "./_hits.ts";
 
 /** A limit and its window. */
@@ -113,8 +114,7 @@ export function longestWait(levels: readonly Level[], nowMs: number, cost: numbe
 
 /** Reads `[n, first, last]` of the window with that number, or `undefined` for anything else. */
 export function parseHits(value: unknown, index: number, windowMs: number): Hits | undefined {
-  if (!Array.isArray(value)) return undefined;
-  const [n, first, last] = value as unknown[];
+  const [n, first, last] = asArray(value);
   if (!whole(n) || !whole(first) || !whole(last) || n < 1 || last < first) return undefined;
   const start = index * windowMs;
   return first >= start && last < start + windowMs ? { n, first, last } : undefined;

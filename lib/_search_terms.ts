@@ -1,6 +1,6 @@
 /** What a search becomes before it is counted: pure functions. */
 
-import { asRecord, isCount } from "./_common.ts";
+import { asArray, asRecord, isCount } from "./_common.ts";
 import { clipBytes } from "./trim_turns.ts";
 
 /** Characters of a query that are looked at; also bounds the work that one can cause. */
@@ -114,7 +114,7 @@ export function parseCounts(value: unknown): SearchCounts | undefined {
   if (v !== 1 || !Array.isArray(t) || !isCount(o) || !isCount(r)) return undefined;
   const counts = { ...emptyCounts(), other: o, redacted: r };
   for (const entry of t) {
-    const [term, count, zero] = Array.isArray(entry) ? entry : [];
+    const [term, count, zero] = asArray(entry);
     if (typeof term !== "string" || !isCount(count) || !isCount(zero)) return undefined;
     addTerm(counts, term, [count, zero]);
   }

@@ -1,6 +1,6 @@
 /** A conversation as it is stored: pure functions that read, merge, cut and write it. */
 
-import { asRecord, isCount, parseRecord } from "./_common.ts";
+import { asArray, asRecord, isCount, parseRecord } from "./_common.ts";
 import { utf8Length } from "./kv/keys.ts";
 import {
   clipBytes,
@@ -118,7 +118,7 @@ export function parseThread<M extends Message>(text: string): Thread<M> | undefi
   ) return undefined;
   const batches: Batch<M>[] = [];
   for (const turn of turns) {
-    const [at, messages] = Array.isArray(turn) ? turn : [];
+    const [at, messages] = asArray(turn);
     if (!isCount(at) || !Array.isArray(messages) || !messages.every(isMessage)) return undefined;
     batches.push({ at, messages: messages as M[] });
   }

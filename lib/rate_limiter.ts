@@ -29,6 +29,7 @@ import {
   recordHits,
   rollClient,
 } from "./_limited_client.ts";
+import { reporter } from "./_common.ts";
 import type { Rule } from "./_hits.ts";
 import {
   answer,
@@ -97,6 +98,7 @@ export class RateLimiter {
   readonly #rule: Rule;
   readonly #clients: Map<string, Client> = new Map();
   readonly #isolate: string;
+  readonly #report: (error: unknown) => void;
   #hashKey: string | CryptoKey | undefined;
   #firstAtMs = -Infinity;
   #readAtMs = -Infinity;
@@ -120,6 +122,7 @@ export class RateLimiter {
     this.#kv = kv;
     this.#options = options;
     this.#hashKey = hashIds;
+    this.#report = reporter(options.onError);
     this.#isolate = writerName(options.random ?? systemRandom, this.#now());
   }
 
@@ -322,14 +325,6 @@ export class RateLimiter {
       this.#writeAtMs = nowMs + pauseMs(error, nowMs, this.#retryMs);
     } finally {
       client.busy = false;
-    }
-  }
-
-  #report(error: unknown): void {
-    try {
-      this.#options.onError?.(error);
-    } catch {
-      // A reporter that fails must not deny or admit anybody.
     }
   }
 }

@@ -21,6 +21,7 @@
  * @module
  */
 
+import { asArray } from "./_common.ts";
 import { utf8Length } from "./kv/keys.ts";
 
 /** One message of a conversation. Further fields, such as `tool_calls`, are kept as they are. */
@@ -260,14 +261,12 @@ function callParts(message: unknown): number {
     return countParts(message, /^(tool[_-](use|call)|function_call)$/, "functionCall");
   }
   const { tool_calls: calls, content } = message as Message & { readonly tool_calls?: unknown };
-  return (Array.isArray(calls) ? calls.length : 0) +
-    callParts(Array.isArray(content) ? content : []);
+  return asArray(calls).length + callParts(asArray(content));
 }
 
 function countParts(content: unknown, type: RegExp, field: string): number {
-  if (!Array.isArray(content)) return 0;
-  return content.filter((part) =>
-    typeof part === "object" && part !== null &&
-    (Object.hasOwn(part, field) || type.test(String((part as { type?: unknown }).type)))
-  ).length;
+  return asArray(content).filter((part) => {
+    const record = Object(part);
+    return Object.hasOwn(record, field) || type.test(String(record.type));
+  }).length;
 }

@@ -21,9 +21,9 @@
  */
 
 import type { Budget, BudgetGrant, KvOperation } from "./budget.ts";
+import { asArray, isCount, parseRecord } from "./_common.ts";
 import { writerName } from "./writer_name.ts";
 import { type Random, systemClock, systemRandom } from "./clock.ts";
-import { isCount, parseJson } from "./views/tally.ts";
 import type { EdgeCache } from "./views/edge_cache.ts";
 
 export type { Budget, BudgetGrant, EdgeCache, KvOperation, Random };
@@ -209,7 +209,7 @@ export class WriteBudget implements Budget {
     this.#changed = false;
     const key = `budget:${this.#day}`;
     try {
-      const theirs = parseJson(await cache.get(key));
+      const theirs = parseRecord(await cache.get(key));
       this.#turn();
       // The day may have ended while the cache was asked.
       if (key !== `budget:${this.#day}`) return;
@@ -286,11 +286,10 @@ export class WriteBudget implements Budget {
   }
 
   /** Takes over other isolates' ledgers; each only ever grows, so the larger copy is the later one. */
-  #merge(value: unknown): void {
-    const { v, parts }: { v?: unknown; parts?: unknown } = Object(value);
-    if (v !== 1 || !Array.isArray(parts)) return;
-    for (const entry of parts) {
-      const [name, counts] = Array.isArray(entry) ? entry : [];
+  #merge({ v, parts }: Readonly<Record<string, unknown>> = {}): void {
+    if (v !== 1) return;
+    for (const entry of asArray(parts)) {
+      const [name, counts] = asArray(entry);
       if (typeof name !== "string" || name === this.#name) continue;
       const ledger = parseLedger(counts);
       const known = this.#others.get(name);

@@ -161,14 +161,8 @@ async function handle(route: Route, context: RouteContext): Promise<Response> {
     return await limitPost(context) ?? await route.handle(context);
   } catch (error) {
     context.report(error);
-    return errorResponse(
-      503,
-      "unavailable",
-      "The store did not answer as expected: try again later",
-      {
-        "retry-after": "60",
-      },
-    );
+    const message = "The store did not answer as expected: try again later";
+    return errorResponse(503, "unavailable", message, { "retry-after": "60" });
   }
 }
 

@@ -5,7 +5,7 @@
  */
 
 import { limitRequest, type RateLimitBinding, RateLimiter } from "../rate_limiter.ts";
-import type { RouteContext } from "./route.ts";
+import { optionsOf, type RouteContext } from "./route.ts";
 
 /** POSTs that a client may send in a minute, unless `POSTS_PER_MINUTE` says otherwise. */
 const POSTS_PER_MINUTE = 20;
@@ -26,19 +26,17 @@ export async function limitPost(context: RouteContext): Promise<Response | undef
   return await limitRequest(context.once("post-limit", () => makeLimiter(context)), request, ctx);
 }
 
-function makeLimiter({ env, clock, random, budget, report }: RouteContext): RateLimiter {
+function makeLimiter(context: RouteContext): RateLimiter {
+  const { env } = context;
   const secret = env.HASH_SECRET ?? env.ADMIN_TOKEN;
   const hashed = typeof secret === "string" && secret !== "";
   const asked = Number(env.POSTS_PER_MINUTE);
   const limit = Number.isSafeInteger(asked) && asked > 0 ? asked : POSTS_PER_MINUTE;
   return new RateLimiter(hashed ? env.KV : undefined, {
+    ...optionsOf(context),
     limit,
     windowMs: 60_000,
     waitForStore: false,
-    clock,
-    random,
-    budget,
-    onError: report,
     ...(hashed ? { hashIds: secret } : {}),
     ...(isBinding(env.RATE_LIMIT) ? { first: env.RATE_LIMIT } : {}),
   });

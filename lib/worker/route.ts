@@ -91,10 +91,48 @@ export function errorResponse(
   status: number,
   code: string,
   message: string,
-  headers: Readonly<Record<string, string>> = {},
+  headers?: Readonly<Record<string, string>>,
 ): Response {
-  return Response.json({ error: { code, message } }, {
-    status,
-    headers: { "cache-control": "no-store", ...headers },
-  });
+  return answerJson({ error: { code, message } }, status, headers);
+}
+
+/**
+ * The answer of a route that cannot do without a namespace.
+ *
+ * @returns The response.
+ */
+export function noStore(): Response {
+  return errorResponse(503, "noStore", "No KV namespace is bound");
+}
+
+/**
+ * Answers with JSON that nobody keeps.
+ *
+ * @param body The JSON.
+ * @param status The HTTP status.
+ * @param headers More headers.
+ * @returns The response.
+ */
+export function answerJson(
+  body: unknown,
+  status = 200,
+  headers?: Readonly<Record<string, string>>,
+): Response {
+  return Response.json(body, { status, headers: { "cache-control": "no-store", ...headers } });
+}
+
+/**
+ * What modules are told of the isolate that they run in.
+ *
+ * @param context The request.
+ * @returns Their options.
+ */
+export function optionsOf({ clock, random, budget, edgeCache, report }: RouteContext): {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly budget: WriteBudget;
+  readonly edgeCache: EdgeCache | null;
+  readonly onError: (error: unknown) => void;
+} {
+  return { clock, random, budget, edgeCache, onError: report };
 }

@@ -34,7 +34,6 @@ export function matchRoute(routes: readonly Route[], method: string, path: strin
 }
 
 function paramsOf(pattern: string, path: string): Record<string, string> | undefined {
-  if (!pattern.includes(":")) return pattern === path ? {} : undefined;
   const names = pattern.split("/");
   const parts = path.split("/");
   if (names.length !== parts.length) return undefined;

@@ -68,17 +68,6 @@ export function newId({ random, clock, once }: RouteContext): string {
 }
 
 /**
- * Answers with JSON that nobody keeps.
- *
- * @param body The JSON.
- * @param status The HTTP status.
- * @returns The response.
- */
-export function answerJson(body: unknown, status = 200): Response {
-  return Response.json(body, { status, headers: { "cache-control": "no-store" } });
-}
-
-/**
  * Turns what a module refuses into an answer.
  *
  * @param code The error's code.

@@ -6,8 +6,15 @@
  */
 
 import { Conversations } from "../../conversations.ts";
-import { errorResponse, type Route, type RouteContext } from "../route.ts";
-import { answerJson, isText, newId, orBadRequest, readBody } from "./_body.ts";
+import {
+  answerJson,
+  errorResponse,
+  noStore,
+  optionsOf,
+  type Route,
+  type RouteContext,
+} from "../route.ts";
+import { isText, newId, orBadRequest, readBody } from "./_body.ts";
 
 const CONTENT_CHARACTERS_MAX = 4_000;
 const NAME_CHARACTERS_MAX = 100;
@@ -59,13 +66,13 @@ async function append(context: RouteContext): Promise<Response> {
 }
 
 function chatsOf(context: RouteContext, thread: string): Conversations | Response {
-  const { kv, clock, budget, report } = context;
+  const { kv } = context;
   if (!isText(thread, NAME_CHARACTERS_MAX)) {
     const message = `Thread must be a name of 1 to ${NAME_CHARACTERS_MAX} characters`;
     return errorResponse(400, "badThread", message);
   }
-  if (!kv) return errorResponse(503, "noStore", "No KV namespace is bound");
-  return context.once("chats", () => new Conversations(kv, { clock, budget, onError: report }));
+  if (!kv) return noStore();
+  return context.once("chats", () => new Conversations(kv, optionsOf(context)));
 }
 
 function unreadable(): Response {

@@ -6,9 +6,16 @@
  */
 
 import { Feed } from "../../feed.ts";
-import { errorResponse, type Route, type RouteContext } from "../route.ts";
+import {
+  answerJson,
+  errorResponse,
+  noStore,
+  optionsOf,
+  type Route,
+  type RouteContext,
+} from "../route.ts";
 import { checkAccess } from "./_access.ts";
-import { answerJson, isText, newId, orBadRequest, readBody } from "./_body.ts";
+import { isText, newId, orBadRequest, readBody } from "./_body.ts";
 
 const NAME = "news";
 
@@ -73,10 +80,10 @@ async function post(context: RouteContext): Promise<Response> {
 }
 
 function feedOf(context: RouteContext): Feed<Post> | Response {
-  const { kv, clock, budget, edgeCache, report } = context;
-  if (!kv) return errorResponse(503, "noStore", "No KV namespace is bound");
+  const { kv } = context;
+  if (!kv) return noStore();
   return context.once(
     "feed",
-    () => new Feed<Post>(kv, { id: (item) => item.id, clock, budget, edgeCache, onError: report }),
+    () => new Feed<Post>(kv, { ...optionsOf(context), id: (item) => item.id }),
   );
 }

@@ -4,14 +4,14 @@
  * @module
  */
 
-import type { Route } from "../route.ts";
+import { answerJson, type Route } from "../route.ts";
 
 /** Memory only: no KV operation. */
 export const healthRoutes: readonly Route[] = [{
   method: "GET",
   path: "/api/health",
   handle({ kv, views, budget, colo, clock, errors }) {
-    return Response.json({
+    return answerJson({
       ok: kv !== undefined,
       store: kv === undefined ? "none" : "kv",
       dataCenter: colo,
@@ -19,6 +19,6 @@ export const healthRoutes: readonly Route[] = [{
       views: views.status(),
       budget: budget.status(),
       errors,
-    }, { headers: { "cache-control": "no-store" } });
+    });
   },
 }];

@@ -26,7 +26,7 @@ import {
   type Tally,
 } from "../../views/tally.ts";
 import type { Kv } from "../../kv/kv.ts";
-import { errorResponse, type Route, type RouteContext } from "../route.ts";
+import { errorResponse, noStore, type Route, type RouteContext } from "../route.ts";
 import { checkAccess } from "./_access.ts";
 import { forgetReports } from "./_reports.ts";
 
@@ -41,7 +41,7 @@ async function handleImport(context: RouteContext): Promise<Response> {
   const access = await checkAccess(context, "token");
   if (access instanceof Response) return access;
   const { kv, request, reports } = context;
-  if (!kv) return errorResponse(503, "noStore", "No KV namespace is bound");
+  if (!kv) return noStore();
   const given = (await request.text()).trim().split("\n").map((line) =>
     readLine(line, reports.today())
   );

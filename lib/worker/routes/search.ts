@@ -6,10 +6,16 @@
  */
 
 import { KeywordLog, normalizeQuery } from "../../keyword_log.ts";
-import type { Kv } from "../../kv/kv.ts";
-import { errorResponse, type Route, type RouteContext } from "../route.ts";
+import {
+  answerJson,
+  errorResponse,
+  noStore,
+  optionsOf,
+  type Route,
+  type RouteContext,
+} from "../route.ts";
 import { checkAccess } from "./_access.ts";
-import { answerJson, isText, orBadRequest, readBody } from "./_body.ts";
+import { isText, orBadRequest, readBody } from "./_body.ts";
 
 const QUERY_CHARACTERS_MAX = 200;
 const RESULTS_MAX = 10;
@@ -70,7 +76,7 @@ async function keywords(context: RouteContext): Promise<Response> {
   const access = await checkAccess(context, "token");
   if (access instanceof Response) return access;
   const log = logOf(context);
-  if (!log) return errorResponse(503, "noStore", "No KV namespace is bound");
+  if (!log) return noStore();
   const { searchParams } = context.url;
   const given = ["days", "n", "countMin"].flatMap((name) => {
     const value = searchParams.get(name);
@@ -84,17 +90,9 @@ async function keywords(context: RouteContext): Promise<Response> {
 }
 
 function logOf(context: RouteContext): KeywordLog | undefined {
-  const { kv, clock, random, budget, edgeCache, report } = context;
-  const make = (store: Kv) =>
-    new KeywordLog(store, {
-      clock,
-      random,
-      budget,
-      edgeCache,
-      lingerMs: LINGER_MS,
-      onError: report,
-    });
-  return kv && context.once("keywords", () => make(kv));
+  const { kv } = context;
+  const options = { ...optionsOf(context), lingerMs: LINGER_MS };
+  return kv && context.once("keywords", () => new KeywordLog(kv, options));
 }
 
 /** The site's pages; `undefined` where the site has no list of them. */

@@ -9,7 +9,7 @@ import { classifyKvError } from "../../kv/errors.ts";
 import { buildKey } from "../../kv/keys.ts";
 import type { Kv } from "../../kv/kv.ts";
 import { isForm, readBody } from "./_body.ts";
-import { errorResponse, type Route, type RouteContext } from "../route.ts";
+import { answerJson, errorResponse, type Route, type RouteContext } from "../route.ts";
 
 /** Characters of an address at most, as mail servers have it. */
 const EMAIL_CHARACTERS_MAX = 254;
@@ -101,9 +101,8 @@ async function readEmail(request: Request): Promise<string | undefined> {
 
 /** The same answer for a new address and for one that is already there. */
 function accepted(request: Request, guarantee: string): Response {
-  const headers = { "cache-control": "no-store" };
   if (!isForm(request) || !/text\/html/.test(request.headers.get("accept") ?? "")) {
-    return Response.json({ ok: true, guarantee }, { status: 202, headers });
+    return answerJson({ ok: true, guarantee }, 202);
   }
   const page = `<!doctype html><html lang="en"><meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
@@ -111,6 +110,6 @@ function accepted(request: Request, guarantee: string): Response {
 <main><h1>You are on the list</h1><p><a href="/">Back to the site</a></p></main></html>`;
   return new Response(page, {
     status: 202,
-    headers: { ...headers, "content-type": "text/html; charset=utf-8" },
+    headers: { "cache-control": "no-store", "content-type": "text/html; charset=utf-8" },
   });
 }
