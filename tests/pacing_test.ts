@@ -16,6 +16,9 @@ const today = calendar.day(TODAY);
 const yesterday = calendar.day("2026-11-19");
 const HOUR = 3_600_000;
 
+/** What a census has learnt that these tests are not about. */
+const TAUGHT = { price: 0.3, days: 2, visits: 40 };
+
 function network(parts: Partial<NetworkView> = {}, writes = 0, late = 0, finals = 0): NetworkView {
   return {
     at: NOON,
@@ -45,6 +48,7 @@ function input(parts: Partial<PaceInput> = {}): PaceInput {
     countedAt: NOON,
     since: NOON - HOUR,
     visits: 0,
+    visitsBefore: 0,
     volatile: false,
     ...parts,
   };
@@ -85,7 +89,7 @@ Deno.test("pace() takes turns on a busy day, in proportion to the root of the tr
 });
 
 Deno.test("pace() needs no other listing for a while once a data center knows its share", () => {
-  const census = { dataCenters: 100, total: 90_000, weight: 2_500, finals: 90 };
+  const census = { dataCenters: 100, total: 90_000, weight: 2_500, finals: 90, ...TAUGHT };
   const busy = network({ total: 45_000, writers: 100, weight: 2_500 }, 300);
   const known = { census, total: 500, totalBefore: 900, visits: 500, pending: 300 };
   const { look, mode, finals } = pace(input({ ...known, network: busy }));
@@ -117,7 +121,15 @@ Deno.test("pace() never gives NaN, nor a time that is long past, whatever it is 
   }).map(({ writes, late, finals, ...rest }) =>
     network({ ...rest, foretold: rest.total * 2 }, writes, late, finals)
   );
-  const census = fc.record({ dataCenters: count, total: count, weight: count, finals: count });
+  const census = fc.record({
+    dataCenters: count,
+    total: count,
+    weight: count,
+    finals: count,
+    price: fc.double({ min: 0, max: 2, noNaN: true }),
+    days: fc.double({ min: 0, max: 7, noNaN: true }),
+    visits: count,
+  });
   const any = fc.record({
     now: fc.integer({ min: today.start, max: today.end - 1 }),
     writesPerDay: fc.integer({ min: 1, max: 10_000 }),
@@ -147,7 +159,7 @@ Deno.test("pace() never gives NaN, nor a time that is long past, whatever it is 
 
 Deno.test("paceFinal() allows late writes within the day's budget", () => {
   assertEquals(paceFinal(input()), { allowed: true, scarce: false });
-  const census = { dataCenters: 100, total: 9_000, weight: 900, finals: 50 };
+  const census = { dataCenters: 100, total: 9_000, weight: 900, finals: 50, ...TAUGHT };
   assertEquals(paceFinal(input({ census })), { allowed: true, scarce: true });
   const gone = network({}, 390, 6);
   assertEquals(paceFinal(input({ census, network: gone })).allowed, false);

@@ -6,16 +6,25 @@
 
 import type { Kv } from "../kv/kv.ts";
 import { type NetworkView, viewNetwork } from "./network.ts";
-import type { ListedShard } from "./shard.ts";
-import { isCount, parseJson } from "./tally.ts";
+import { coloOf, type ListedShard } from "./shard.ts";
+import { parseJson } from "./tally.ts";
 
 /** Views of a data center at which some of them probably wait at midnight, where writes are scarce. */
 const VIEWS_TO_WAIT = 12;
 /** Late writes are planned for with this margin: a data center may need two. */
 const FINALS_MARGIN = 1.08;
 
+/** How much of what is remembered of visits is kept from one day to the next. */
+const VISITS_KEPT = 0.85;
+/** Views that a write must save on the first day, and the bounds of what is learnt. */
+export const PRICE = { first: 0.25, least: 0.03, most: 2 } as const;
+/** How strongly the price answers to writes that were too many or too few. */
+const PRICE_POWER = 2.5;
+/** The share of a day's writes that is aimed at. */
+const AIM = 0.93;
+
 /** What one day teaches the next: how large the network is, and what it still has to store. */
-export interface Census {
+interface Lessons {
   /** Data centers that counted something, on the fullest of the last days. */
   readonly dataCenters: number;
   /** Views, on the fullest of the last days. */
@@ -24,6 +33,22 @@ export interface Census {
   readonly weight: number;
   /** Late writes to expect. */
   readonly finals: number;
+  /** Views that a write must save for the day's writes to last. */
+  readonly price: number;
+  /** Days of which visits are remembered, up to the day before; the older, the less. */
+  readonly days: number;
+}
+
+/** What a data center takes from it. */
+export interface Census extends Lessons {
+  /** Visits to the data center on those days. */
+  readonly visits: number;
+}
+
+/** What a roll-up carries. */
+export interface NetworkCensus extends Lessons {
+  /** Visits on those days, by data center. */
+  readonly visits: Readonly<Record<string, number>>;
 }
 
 /**
@@ -36,21 +61,66 @@ export function rollUpKey(day: string): string {
   return `traffic:${day}`;
 }
 
+/** What the census of yesterday is made from. */
+export interface CensusInput {
+  /** The shards of the day before yesterday. */
+  readonly before: readonly ListedShard[];
+  /** Yesterday's shards. */
+  readonly shards: readonly ListedShard[];
+  /** The census of the day before. */
+  readonly previous: NetworkCensus | undefined;
+  /** Writes a day for page views over the whole network. */
+  readonly writesPerDay: number;
+}
+
 /**
  * What yesterday and the day before, whose shards are complete by now, teach today.
  *
- * @param before The shards of the day before yesterday.
- * @param shards Yesterday's shards.
+ * @param input What it is made from.
  * @returns The census.
  */
-export function censusOf(before: readonly ListedShard[], shards: readonly ListedShard[]): Census {
+export function censusOf({ before, shards, previous, writesPerDay }: CensusInput): NetworkCensus {
   const views = [before, shards].map((day) => viewNetwork(day, 0, Infinity, "yesterday"));
+  const late = views[0]?.used.late ?? 0;
+  const used = shards.reduce((sum, { metadata: m }) => sum + (m ? m.writes - m.late : 0), late);
+  const { price, days, visits } = previous ?? { price: PRICE.first, days: 0, visits: {} };
   return {
     dataCenters: Math.max(...views.map(({ writers }) => writers)),
     total: Math.ceil(Math.max(...views.map(({ foretold }) => foretold))),
     weight: Math.ceil(Math.max(...views.map(({ weight }) => weight))),
-    finals: finalsOf(views[0]?.used.late ?? 0, viewNetwork(shards, 0, Infinity, "yesterday")),
+    finals: finalsOf(late, viewNetwork(shards, 0, Infinity, "yesterday")),
+    price: nextPrice(shards, price, used / writesPerDay / AIM),
+    days: before.length > 0 ? rounded(VISITS_KEPT * days + 1) : days,
+    visits: visitsOf(before, visits),
   };
+}
+
+/** What yesterday's writers had to save, corrected by whether the day's writes lasted. */
+function nextPrice(shards: readonly ListedShard[], price: number, used: number): number {
+  const prices = shards.flatMap(({ metadata }) => metadata?.price || []);
+  const paid = prices.reduce((sum, each) => sum + each, 0) / 100 / prices.length;
+  const next = (paid || price) * used ** PRICE_POWER;
+  return rounded(Math.min(PRICE.most, Math.max(PRICE.least, next)));
+}
+
+/** Remembered visits, with those of one day more. */
+function visitsOf(
+  shards: readonly ListedShard[],
+  remembered: NetworkCensus["visits"],
+): NetworkCensus["visits"] {
+  if (shards.length === 0) return remembered;
+  const sums = new Map(
+    Object.entries(remembered).map(([colo, visits]) => [colo, VISITS_KEPT * visits]),
+  );
+  for (const { writer, metadata } of shards) {
+    const colo = coloOf(writer);
+    sums.set(colo, (sums.get(colo) ?? 0) + (metadata?.visits ?? 0));
+  }
+  return Object.fromEntries([...sums].map(([colo, visits]) => [colo, rounded(visits)]));
+}
+
+function rounded(value: number): number {
+  return Math.round(100 * value) / 100;
 }
 
 /**
@@ -65,17 +135,49 @@ function finalsOf(late: number, day: NetworkView): number {
 }
 
 /**
+ * Reads a census from foreign data. Never throws.
+ *
+ * @param value What was stored, already parsed as JSON.
+ * @returns The census, or `undefined` where it is damaged, or of a version before.
+ */
+export function parseCensus(value: unknown): NetworkCensus | undefined {
+  const census: Partial<NetworkCensus> = Object(value);
+  const { dataCenters, total, weight, finals, price, days, visits } = census;
+  const numbers = [
+    dataCenters,
+    total,
+    weight,
+    finals,
+    price,
+    days,
+    ...Object.values(Object(visits)),
+  ];
+  return numbers.every((number) => Number.isFinite(number) && Number(number) >= 0)
+    ? census as NetworkCensus
+    : undefined;
+}
+
+/**
  * Reads the census that a day's roll-up carries. One read. Never rejects.
  *
  * @param kv The store.
  * @param day The day, `YYYY-MM-DD`.
+ * @param colo The data center.
  * @returns The census, or `undefined` where there is none.
  */
-export async function readCensus(kv: Pick<Kv, "get">, day: string): Promise<Census | undefined> {
+export async function readCensus(
+  kv: Pick<Kv, "get">,
+  day: string,
+  colo: string,
+): Promise<Census | undefined> {
   try {
-    const value = parseJson(await kv.get(rollUpKey(day))) as { census?: Census } | undefined;
-    const { dataCenters, total, weight, finals }: Partial<Census> = value?.census ?? {};
-    return [dataCenters, total, weight, finals].every(isCount) ? value?.census : undefined;
+    const value = parseJson(await kv.get(rollUpKey(day))) as { census?: unknown } | undefined;
+    const census = parseCensus(value?.census);
+    return census &&
+      {
+        ...census,
+        visits: Object.entries(census.visits).find(([name]) => name === colo)?.[1] ?? 0,
+      };
   } catch {
     // Without it the day is paced as if it were the first.
     return undefined;

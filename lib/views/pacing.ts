@@ -17,15 +17,19 @@ const VOLATILE_RESERVE = 0.12;
 /** The share of a day's writes that may be gone at its very beginning. */
 const HEAD_START = 0.25;
 /** Views up to which a day is too young to foretell its traffic. */
-const VIEWS_TO_FORETELL = 30;
+const VIEWS_TO_FORETELL = 10;
 /** The least part of a day from which its traffic is foretold. */
-const FORETELL_DAYS = 0.06;
+const FORETELL_DAYS = 0.02;
 /** How late a listing may be, in milliseconds: writes of that long are assumed on top of it. */
 const LISTING_LAG_MS = 120_000;
 /** Writes are held back this long after a view, in milliseconds, for the visitor's next page. */
 const HOLD_MS = 21_500;
-/** Views that a write must save when the day's plan is just kept, and how steeply that rises. */
-const PRICE = { views: 0.35, power: 10 } as const;
+/** Views that a write must save on the first day, times this power of how far the day is ahead of its plan. */
+const PRICE_FIRST = { views: 0.28, power: 5 } as const;
+/** That power where the day before has taught the price: below its plan the price stays. */
+const PRICE_POWER = 4;
+/** Chance that a visitor who has not asked for another page while a write was held asks for none. */
+const VISIT_OVER = 0.75;
 /** How old a listing may be for a turn, in milliseconds. */
 const TURN_LOOK_MS = 30 * 60_000;
 /** How steeply the pause between turns rises while the day is ahead of its plan. */
@@ -34,8 +38,12 @@ const TURN_POWER = 4;
 const VOLATILE_POWER = 6;
 /** The chance of nobody coming below which nothing need be written for safety. */
 const NOBODY_SURE = 0.02;
+/** Views of a visit, at most: more of them are several visitors' who came without a pause. */
+const VIEWS_A_VISIT = 10;
 /** Views for each write of the budget above which every data center will need a late write. */
 const VIEWS_A_WRITE_MANY = 10;
+/** Those above which freshness keeps its share for itself by day. */
+const VIEWS_A_WRITE_KEPT = 25;
 /** The share of the writes that goes into freshness instead of safety: at least, and at most. */
 const FRESHNESS = { least: 0.12, most: 0.9 } as const;
 /** Views of a data center at which about two thirds of the writes go into freshness. */
@@ -48,8 +56,8 @@ const FINALS_BY_MODE = [0, 0.7, 1.05] as const;
 const FINALS_KEPT = 0.95;
 /** Data centers that a busy network is taken to have until it is known. */
 const DATA_CENTERS_BUSY = 200;
-/** How much of the plan is taken to be used where no listing tells: low enough to go and look. */
-const GUESS = 0.9;
+/** How much of the plan is taken to be used where no listing tells. */
+const GUESS = 1;
 const VOLATILE_GUESS = 0.5;
 /** How long it takes until half of what a listing showed is forgotten, in milliseconds. */
 const FORGET_MS = 6 * 3_600_000;
@@ -81,8 +89,10 @@ export interface PaceInput {
   readonly total: number;
   /** Views that it saw yesterday, as far as known. */
   readonly totalBefore: number;
-  /** Visits to the data center today and yesterday, as far as known. */
+  /** Visits to the data center today, as far as known. */
   readonly visits: number;
+  /** The same yesterday. */
+  readonly visitsBefore: number;
   /** Views that wait to be stored. */
   readonly pending: number;
   /** When the last of them was counted, or brought in from an isolate, in milliseconds. */
@@ -103,6 +113,8 @@ export interface Pace {
   readonly mode: PaceMode;
   /** Late writes that the network needs today for yesterday. */
   readonly finals: number;
+  /** Views that a write must save at the moment; 0 where that is not asked. */
+  readonly price: number;
 }
 
 /** Writes that may be gone at a moment of the day. */
@@ -134,29 +146,34 @@ function viewsADay({ start, end }: Day, { at, total }: NetworkView): number {
   return total * (end - start) / Math.max((end - start) * FORETELL_DAYS, at - start);
 }
 
-/** Views of the whole of today, by a listing of it (0: none yet that tells), and of yesterday. */
-function foretell({ today, network, before, census }: PaceInput): { seen: number; past: number } {
+/** Views of the whole day, as far as can be foretold: at least so much of yesterday's. */
+function viewsToday({ today, network, before, census }: PaceInput, least = 0.5): number {
   const listed = before ? viewsADay(before.day, before.network) : 0;
-  return {
-    seen: network && network.total >= VIEWS_TO_FORETELL ? viewsADay(today, network) : 0,
-    past: Math.max(listed, census?.total ?? 0),
-  };
+  const yesterday = Math.max(listed, census?.total ?? 0);
+  return network && network.total >= VIEWS_TO_FORETELL
+    ? Math.max(viewsADay(today, network), least * yesterday)
+    : yesterday;
 }
 
 /** Views still to come today. */
 function viewsToCome(input: PaceInput): number {
-  const { now, today } = input;
-  const { seen, past } = foretell(input);
-  const rate = seen > 0 ? Math.max(seen, 0.5 * past) : past;
-  return rate * Math.max(HORIZON_MIN_MS, today.end - now) / (today.end - today.start);
+  const { start, end } = input.today;
+  return viewsToday(input) * Math.max(HORIZON_MIN_MS, end - input.now) / (end - start);
 }
 
-/** The chance that nobody comes to this data center before tomorrow is over. */
-function chanceOfNobody({ now, today, visits, totalBefore }: PaceInput): number {
+/** The chance that nobody comes to this data center before today ends, and before tomorrow does. */
+function chanceOfNobody(input: PaceInput): { today: number; tomorrow: number } {
+  const { now, today, visits, visitsBefore, totalBefore, census } = input;
   const length = today.end - today.start;
-  const watched = (now - today.start) / length + (totalBefore > 0 ? 1 : 0) + 0.5;
+  const left = (today.end - now) / length;
   // Visits come as by a Poisson process of unknown rate, of which half a visit in half a day is the prior.
-  return (watched / (watched + (today.end - now) / length + 1)) ** (visits + 0.5);
+  const known = census ? 1 + census.days : totalBefore > 0 ? 1 : 0;
+  const watched = 1 - left + known + 0.5;
+  // Where views never pause, visits do not show.
+  const seen = Math.max(visits + visitsBefore, (input.total + totalBefore) / VIEWS_A_VISIT) +
+    (census?.visits ?? 0) + 0.5;
+  const nobody = (days: number) => VISIT_OVER * (watched / (watched + days)) ** seen;
+  return { today: nobody(left), tomorrow: nobody(left + 1) };
 }
 
 /**
@@ -180,9 +197,9 @@ export function pace(input: PaceInput): Pace {
   const demand = 0.8 * viewsToCome(input);
   const held = input.countedAt + HOLD_MS;
   if (used < plan && demand <= 1.2 * left) {
-    return { dueAt: demand <= 0.6 * left ? now : held, mode: 0, finals, look: true };
+    return { dueAt: demand <= 0.6 * left ? now : held, mode: 0, finals, look: true, price: 0 };
   }
-  const never: Pace = { dueAt: Infinity, mode: 2, finals, look: true };
+  const never: Pace = { dueAt: Infinity, mode: 2, finals, look: true, price: 0 };
   if (left < 1) return never;
   if (input.volatile) {
     // What each write of the rest of the day must carry, and more while the day is ahead of its plan.
@@ -190,22 +207,26 @@ export function pace(input: PaceInput): Pace {
     return { ...never, mode: 0, dueAt: pending >= worth ? now : Infinity };
   }
   const nobody = chanceOfNobody(input);
-  if (nobody > NOBODY_SURE) {
+  if (nobody.tomorrow > NOBODY_SURE) {
     const gone = (now - today.start) / (today.end - today.start);
     // What freshness has not used by the evening may go into safety.
-    const kept = isBusy(input) ? 1 - freshness(input) * (1 - gone) : 1;
-    const price = PRICE.views * (used / (plan * kept)) ** PRICE.power;
-    if (pool * kept - used >= 1 && pending * nobody >= price) {
-      return { dueAt: held, mode: 1, finals, look: true };
+    const kept = isBusy(input, VIEWS_A_WRITE_KEPT) ? 1 - freshness(input) * (1 - gone) : 1;
+    const ahead = used / (plan * kept);
+    const price = input.census
+      ? input.census.price * Math.max(1, ahead) ** PRICE_POWER
+      : PRICE_FIRST.views * ahead ** PRICE_FIRST.power;
+    // A write that turns out to be the day's last spares a late one, if somebody comes tomorrow.
+    const cost = 1 - (nobody.today - nobody.tomorrow);
+    if (pool * kept - used >= 1 && pending * nobody.tomorrow >= price * cost) {
+      return { dueAt: held, mode: 1, finals, look: true, price };
     }
   }
   return { ...never, ...turn(input, pool, used / plan) };
 }
 
 /** Whether there is so much traffic that freshness must get its own share of the writes. */
-function isBusy(input: PaceInput): boolean {
-  const { seen, past } = foretell(input);
-  return Math.max(seen, past) > VIEWS_A_WRITE_MANY * input.writesPerDay;
+function isBusy(input: PaceInput, viewsAWrite = VIEWS_A_WRITE_MANY): boolean {
+  return viewsToday(input, 1) > viewsAWrite * input.writesPerDay;
 }
 
 /** The share of the writes that goes into freshness: the busier data centers are, the less is at risk. */
@@ -258,7 +279,7 @@ function stand(input: PaceInput): { pool: number; used: number; finals: number }
   }
   // An old listing, or none: where traffic is more than can be written, most of the plan will have been
   // used, and what was spent beyond it is made up for by and by.
-  if (viewsToCome(input) <= pool || !(network ?? before ?? input.census)) {
+  if (viewsToday(input) <= pool || !(network ?? before ?? input.census)) {
     return { pool, used: seen, finals };
   }
   const plan = planned(pool, today, now);

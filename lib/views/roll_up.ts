@@ -8,7 +8,7 @@ import { readMany } from "../kv/read_many.ts";
 import type { Kv } from "../kv/kv.ts";
 import type { Budget } from "../budget.ts";
 import { addDays } from "./day.ts";
-import { type Census, censusOf, rollUpKey } from "./census.ts";
+import { censusOf, type NetworkCensus, parseCensus, rollUpKey } from "./census.ts";
 import { decodeShard, type ListedShard, listShards } from "./shard.ts";
 import {
   addTally,
@@ -36,7 +36,7 @@ export interface RollUp extends DayCounts {
   /** KV writes that the day's shards took. */
   readonly writes: number;
   /** What the next day's writers should expect. */
-  readonly census?: Census;
+  readonly census?: NetworkCensus;
   /** What the key held before the first roll-up, or what was imported: added to the shards. */
   readonly base?: DayCounts;
 }
@@ -152,6 +152,12 @@ function writesOf(shards: readonly ListedShard[]): number {
   return shards.reduce((sum, { metadata }) => sum + (metadata?.writes ?? 0), 0);
 }
 
+/** A day that has been rolled up. */
+interface RolledDay {
+  readonly shards: readonly ListedShard[];
+  readonly census: NetworkCensus | undefined;
+}
+
 /**
  * Rolls a day up into its key. Idempotent; writes only when something has changed.
  *
@@ -160,28 +166,32 @@ function writesOf(shards: readonly ListedShard[]): number {
  * @param kv The store.
  * @param day The day, `YYYY-MM-DD`.
  * @param options Where the operations are booked, and what the day's census says.
- * @returns The day's shards, as listed.
+ * @returns The day's shards, as listed, and what the day teaches.
  */
 export async function rollUpDay(
   kv: Kv,
   day: string,
-  options: { budget?: Budget | undefined; census?: (shards: readonly ListedShard[]) => Census } =
-    {},
-): Promise<readonly ListedShard[]> {
+  options: {
+    budget?: Budget | undefined;
+    census?: (shards: readonly ListedShard[]) => NetworkCensus;
+  } = {},
+): Promise<RolledDay> {
   const { budget, census } = options;
   const { shards } = await listShards(kv, day, budget);
-  if (shards.length === 0) return shards;
+  if (shards.length === 0) return { shards, census: undefined };
   budget?.note("views", "read");
   const stored = await kv.get(rollUpKey(day));
   const { rollUp } = await mergeStored(kv, day, shards, stored, budget);
   const previous = parseJson(stored) as Partial<RollUp> | undefined;
   const kept = rollUp ?? (previous?.v === 2 ? previous : undefined);
-  if (!kept) return shards;
-  const text = JSON.stringify({ ...kept, census: census?.(shards) ?? previous?.census });
-  if (text === stored) return shards;
+  const taught = census?.(shards) ?? parseCensus(previous?.census);
+  const rolled = { shards, census: taught };
+  if (!kept) return rolled;
+  const text = JSON.stringify({ ...kept, census: taught });
+  if (text === stored) return rolled;
   budget?.note("views", "write");
   await kv.put(rollUpKey(day), text, { expirationTtl: ROLL_UP_TTL_SECONDS });
-  return shards;
+  return rolled;
 }
 
 /** Days that are rolled up: as long as their shards may still grow, and once after. */
@@ -193,26 +203,24 @@ const DAYS_ROLLED = 4;
  *
  * @param kv The store.
  * @param today Today, `YYYY-MM-DD`.
- * @param options Where operations are booked, and who is told of what failed.
+ * @param options Where operations are booked, writes a day for page views over the whole network (400
+ *   by default), and who is told of what failed.
  */
 export async function rollUpDays(
   kv: Kv,
   today: string,
-  options: { budget?: Budget; onError?: (error: unknown) => void } = {},
+  options: { budget?: Budget; writesPerDay?: number; onError?: (error: unknown) => void } = {},
 ): Promise<void> {
-  const { budget, onError } = options;
+  const { budget, writesPerDay = 400, onError } = options;
   const yesterday = addDays(today, -1);
-  let before: readonly ListedShard[] = [];
+  let before: RolledDay = { shards: [], census: undefined };
   for (let age = DAYS_ROLLED - 1; age >= 0; age--) {
     const day = addDays(today, -age);
-    const census = (shards: readonly ListedShard[]) => censusOf(before, shards);
+    const census = (shards: readonly ListedShard[]) =>
+      censusOf({ before: before.shards, shards, previous: before.census, writesPerDay });
     try {
       // deno-lint-ignore scrimp/no-await-in-loop -- each census needs the day before
-      const shards = await rollUpDay(kv, day, {
-        budget,
-        ...(day === yesterday ? { census } : {}),
-      });
-      before = shards;
+      before = await rollUpDay(kv, day, { budget, ...(day === yesterday ? { census } : {}) });
     } catch (error) {
       onError?.(error);
     }

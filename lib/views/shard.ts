@@ -37,6 +37,10 @@ export interface ShardMetadata {
   readonly at: number;
   /** How it was paced: see `PaceMode`. */
   readonly mode: 0 | 1 | 2;
+  /** Visits: views that came after a pause. */
+  readonly visits: number;
+  /** Hundredths of a view that each write had to save; 0 where that was not asked. */
+  readonly price: number;
   /** What its writer knew of the network on the day it was written. */
   readonly seen: NetworkUse;
   /** Other KV writes of that data center on that day, by purpose. */
@@ -100,12 +104,23 @@ export function decodeShard(text: string | null): Tally | undefined {
 
 function parseMetadata(value: unknown): ShardMetadata | undefined {
   const given: Partial<ShardMetadata> = Object(value);
-  const { total, writes, late = 0, at, mode = 0, other } = given;
+  const { total, writes, late = 0, at, mode = 0, visits = 0, price = 0, other } = given;
   const use: NetworkUse = { writes: 0, late: 0, finals: 0, ...given.seen };
-  const numbers = [total, writes, late, at, mode, use.writes, use.late, use.finals];
+  const numbers = [total, writes, late, at, mode, visits, price, use.writes, use.late, use.finals];
   if (!numbers.every(isCount) || mode > 2) return undefined;
   const ledger = other && Object.values(other).every(isCount) ? { other } : {};
-  return { v: 1, total, writes, late, at, mode, seen: use, ...ledger } as ShardMetadata;
+  return {
+    v: 1,
+    total,
+    writes,
+    late,
+    at,
+    mode,
+    visits,
+    price,
+    seen: use,
+    ...ledger,
+  } as ShardMetadata;
 }
 
 function listed({ name, metadata }: KvListKey): ListedShard | undefined {

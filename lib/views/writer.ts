@@ -170,7 +170,10 @@ export class ShardWriter {
     const { at, census } = state.lesson;
     if (census || clock.now() - at < AGAIN_MS) return;
     state.lesson = { at: clock.now(), census };
-    state.lesson = { ...state.lesson, census: await readCensus(kv, addDays(today.name, -1)) };
+    state.lesson = {
+      ...state.lesson,
+      census: await readCensus(kv, addDays(today.name, -1), this.#context.colo),
+    };
   }
 
   /** Without a cache, what others have learnt is read from KV. One read an isolate and quarter hour. */
@@ -209,7 +212,8 @@ export class ShardWriter {
       census: this.keeper.peek(today.name)?.lesson.census,
       total: viewsOf(state),
       totalBefore: before ? viewsOf(before) : 0,
-      visits: state.visits + (before?.visits ?? 0),
+      visits: state.visits,
+      visitsBefore: before?.visits ?? 0,
       pending: waitingIn(shard, sumShard(shard)),
       countedAt: grownAt(shard),
       since: Math.max(shard.stored.at || shard.born, today.start),
@@ -315,7 +319,7 @@ export class ShardWriter {
     const { tally, writes, late } = sumShard(shard);
     const events = eventsOf(tally);
     const input = this.#known(state, shard, today, clock.now());
-    const { finals, mode } = pace(input);
+    const { finals, mode, price } = pace(input);
     const other = exchange?.local(today.name) ?? {};
     const metadata = {
       v: 1,
@@ -324,6 +328,8 @@ export class ShardWriter {
       late,
       at: Math.floor(clock.now() / 1000),
       mode,
+      visits: state.visits,
+      price: Math.round(100 * price),
       seen: { ...this.#used(today), finals },
       // Nothing, where it is empty: the metadata's shape is frozen.
       other: Object.keys(other)[0] && other,
