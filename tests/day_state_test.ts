@@ -205,7 +205,7 @@ Deno.test("growPart() bounds keys and keeps sums", () => {
 
 Deno.test("mergeDay() takes over the later knowledge", () => {
   const [mine, theirs] = [emptyDay(DAY), emptyDay(DAY)];
-  const census = { dataCenters: 1, total: 2, weight: 3, finals: 4 };
+  const census = { dataCenters: 1, total: 2, weight: 3, finals: 4, price: 0.3, days: 1, visits: 2 };
   Object.assign(theirs, { leaseUntil: 5, leaseBy: "them", restUntil: 7, refusals: 3 });
   theirs.lesson = { at: 1, census };
   mine.lesson = { at: 9, census: undefined };

@@ -21,7 +21,7 @@ export const PRICE = { first: 0.25, least: 0.03, most: 2 } as const;
 /** How strongly the price answers to writes that were too many or too few. */
 const PRICE_POWER = 2.5;
 /** The share of a day's writes that is aimed at. */
-const AIM = 0.93;
+const AIM = 0.9;
 
 /** What one day teaches the next: how large the network is, and what it still has to store. */
 interface Lessons {
@@ -86,7 +86,7 @@ export function censusOf({ before, shards, previous, writesPerDay }: CensusInput
   const { price, days, visits } = previous ?? { price: PRICE.first, days: 0, visits: {} };
   return {
     dataCenters: Math.max(...views.map(({ writers }) => writers)),
-    total: Math.ceil(Math.max(...views.map(({ foretold }) => foretold))),
+    total: Math.ceil(Math.max(views[0]?.total ?? 0, views[1]?.foretold ?? 0)),
     weight: Math.ceil(Math.max(...views.map(({ weight }) => weight))),
     finals: finalsOf(late, viewNetwork(shards, 0, Infinity, "yesterday")),
     price: nextPrice(shards, price, used / writesPerDay / AIM),
@@ -97,9 +97,9 @@ export function censusOf({ before, shards, previous, writesPerDay }: CensusInput
 
 /** What yesterday's writers had to save, corrected by whether the day's writes lasted. */
 function nextPrice(shards: readonly ListedShard[], price: number, used: number): number {
-  const prices = shards.flatMap(({ metadata }) => metadata?.price || []);
+  const prices = shards.flatMap(({ metadata: m }) => m && m.mode < 2 ? m.price : []);
   const paid = prices.reduce((sum, each) => sum + each, 0) / 100 / prices.length;
-  const next = (paid || price) * used ** PRICE_POWER;
+  const next = (prices.length > 0 ? paid : price) * used ** PRICE_POWER;
   return rounded(Math.min(PRICE.most, Math.max(PRICE.least, next)));
 }
 
@@ -152,7 +152,7 @@ export function parseCensus(value: unknown): NetworkCensus | undefined {
     days,
     ...Object.values(Object(visits)),
   ];
-  return numbers.every((number) => Number.isFinite(number) && Number(number) >= 0)
+  return visits && numbers.every((number) => Number.isFinite(number) && Number(number) >= 0)
     ? census as NetworkCensus
     : undefined;
 }

@@ -22,7 +22,7 @@ export interface NetworkView {
   readonly weight: number;
   /** Views stored. */
   readonly total: number;
-  /** Views of the whole day, if each shard had gone on as until it was written. */
+  /** Views of the whole day, if shards that had to wait had gone on as until they were written. */
   readonly foretold: number;
   /** Other writes of the network, by purpose, as far as known. */
   readonly other: Readonly<Record<string, number>>;
@@ -75,7 +75,7 @@ export function viewNetwork(
     const gone = (at * 1000 - Date.parse(`${day}T00:00:00Z`)) / DAY_MS;
     const views = wholeDay(metadata.total, gone);
     totals.set(colo, (totals.get(colo) ?? 0) + views);
-    foretold += views;
+    foretold += metadata.mode > 0 ? views : metadata.total;
     writes += metadata.writes - metadata.late;
     late += metadata.late;
     if (now / 1000 - at < RECENT_SECONDS) recent++;

@@ -37,7 +37,7 @@ const TURN_POWER = 4;
 /** How steeply the views that a write must carry rise beyond the plan where there is no cache. */
 const VOLATILE_POWER = 6;
 /** The chance of nobody coming below which nothing need be written for safety. */
-const NOBODY_SURE = 0.02;
+const NOBODY_SURE = 0.005;
 /** Views of a visit, at most: more of them are several visitors' who came without a pause. */
 const VIEWS_A_VISIT = 10;
 /** Views for each write of the budget above which every data center will need a late write. */
@@ -56,8 +56,8 @@ const FINALS_BY_MODE = [0, 0.7, 1.05] as const;
 const FINALS_KEPT = 0.95;
 /** Data centers that a busy network is taken to have until it is known. */
 const DATA_CENTERS_BUSY = 200;
-/** How much of the plan is taken to be used where no listing tells. */
-const GUESS = 1;
+/** How much of the plan is not taken to be used where no listing tells, if there is a view for each write. */
+const SPARE = 0.15;
 const VOLATILE_GUESS = 0.5;
 /** How long it takes until half of what a listing showed is forgotten, in milliseconds. */
 const FORGET_MS = 6 * 3_600_000;
@@ -279,11 +279,12 @@ function stand(input: PaceInput): { pool: number; used: number; finals: number }
   }
   // An old listing, or none: where traffic is more than can be written, most of the plan will have been
   // used, and what was spent beyond it is made up for by and by.
-  if (viewsToday(input) <= pool || !(network ?? before ?? input.census)) {
+  const views = viewsToday(input);
+  if (views <= pool || !(network ?? before ?? input.census)) {
     return { pool, used: seen, finals };
   }
   const plan = planned(pool, today, now);
-  const middle = input.volatile ? VOLATILE_GUESS : GUESS;
+  const middle = input.volatile ? VOLATILE_GUESS : 1 - SPARE * pool / views;
   const last = network ? network.used.writes / planned(pool, today, network.at) : middle;
   const age = network ? now - network.at : 0;
   const guess = middle + (last - middle) * 0.5 ** (age / FORGET_MS);

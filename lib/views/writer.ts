@@ -42,7 +42,7 @@ const LISTING_FRESH_MS = 115_000;
 /** How far into a day the day before is written at the soonest where writes are scarce, in milliseconds. */
 const LATE_FROM_MS = 60_000;
 /** What waits this long after a refusal before it is looked at again, in milliseconds. */
-const REFUSED_MS = 4 * 3_600_000;
+const REFUSED_MS = 6 * 3_600_000;
 /**
  * When a late write that was refused is thought of again, or a roll-up that was not there yet; and the
  * longest pause between writes of nothing but skipped requests, in milliseconds.
