@@ -228,7 +228,8 @@ Deno.test("listShards() follows cursors, through empty pages, and stops where th
 Deno.test("listShards() reads metadata and leaves out what is none", async () => {
   const kv = store();
   const seen = { writes: 1, late: 2, finals: 3 };
-  const good = { v: 1, total: 1, writes: 2, late: 1, at: 5, mode: 2, seen, other: { feed: 3 } };
+  const numbers = { total: 1, writes: 2, late: 1, at: 5, mode: 2, visits: 4, price: 30 };
+  const good = { v: 1, ...numbers, seen, other: { feed: 3 } };
   for (
     const [writer, metadata] of [
       ["a", good],
@@ -246,11 +247,11 @@ Deno.test("listShards() reads metadata and leaves out what is none", async () =>
   const none = { writes: 0, late: 0, finals: 0 };
   assertEquals(shards.map(({ metadata }) => metadata), [
     good,
-    { v: 1, total: 1, writes: 2, late: 1, at: 5, mode: 2, seen },
+    { v: 1, ...numbers, seen },
     undefined,
     undefined,
     undefined,
     undefined,
-    { v: 1, total: 1, writes: 1, late: 0, at: 1, mode: 0, seen: none },
+    { v: 1, total: 1, writes: 1, late: 0, at: 1, mode: 0, visits: 0, price: 0, seen: none },
   ] as never);
 });

@@ -117,7 +117,7 @@ Deno.test("article-style buckets are read as they are, and shards are added to t
 /** The names of a value's fields; of counts, which have names of their own, only that they are some. */
 function shapeOf(value: object, path = ""): string[] {
   return Object.entries(value).flatMap(([name, field]) => {
-    const isCounts = /^(?:paths|refs|kinds|skipped|writers|other)$/.test(name);
+    const isCounts = /^(?:paths|refs|kinds|skipped|writers|visits|other)$/.test(name);
     const nested = typeof field === "object" && field !== null && !isCounts;
     return nested ? shapeOf(field, `${path}${name}.`) : [path + name];
   }).sort();
