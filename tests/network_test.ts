@@ -6,7 +6,7 @@ import { MemoryKv } from "../lib/kv/memory_kv.ts";
 import { kvAll, NOON, TODAY } from "./_core_site.ts";
 
 const START = Date.UTC(2026, 10, 20);
-const NONE = { writes: 0, late: 0, finals: 0 };
+const NONE = { writes: 0, late: 0 };
 
 function shard(writer: string, parts: Partial<ShardMetadata> | null, day = TODAY): ListedShard {
   const metadata = parts === null
@@ -32,19 +32,18 @@ Deno.test("viewNetwork() sums up a listing", () => {
     START,
     "today",
   );
-  assertEquals(view.used, { writes: 10, late: 2, finals: 0 });
+  assertEquals(view.used, { writes: 10, late: 2 });
   assertEquals([view.writers, view.recent, view.total], [3, 1, 60]);
-  assertEquals(view.modes, [1, 1, 0]);
   assertEquals(view.other, { feed: 7, chat: 1 });
 });
 
 Deno.test("viewNetwork() takes what other listings told into account", () => {
-  const seen = { writes: 100, late: 20, finals: 30 };
+  const seen = { writes: 100, late: 20 };
   const today = [shard("LHR-a", { seen }), shard("CDG-b", { seen: { ...seen, writes: 90 } })];
   assertEquals(viewNetwork(today, NOON, START, "today").used, seen);
   const old = [shard("LHR-a", { seen, at: START / 1000 - 1, writes: 5, late: 5 })];
   const { used, other } = viewNetwork(old, NOON, START, "yesterday");
-  assertEquals([used, other], [{ writes: 0, late: 5, finals: 0 }, {}]);
+  assertEquals([used, other], [{ writes: 0, late: 5 }, {}]);
 });
 
 Deno.test("viewNetwork() of nothing is nothing", () => {
@@ -52,7 +51,6 @@ Deno.test("viewNetwork() of nothing is nothing", () => {
     at: NOON,
     used: NONE,
     writers: 0,
-    modes: [0, 0, 0],
     weight: 0,
     recent: 0,
     total: 0,
@@ -92,9 +90,7 @@ Deno.test("parseNetwork() reads what was written, and nothing else", () => {
       {},
       { ...view, at: "x" },
       { ...view, used: null },
-      { ...view, used: { writes: 1, late: 1 } },
-      { ...view, modes: 5 },
-      { ...view, modes: [1, null, 2] },
+      { ...view, used: { writes: 1 } },
       { ...view, foretold: NaN },
     ]
   ) {

@@ -2,13 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { Calendar } from "../lib/views/day.ts";
 import type { NetworkView } from "../lib/views/network.ts";
-import {
-  fallbackDueAt,
-  finalsAfter,
-  pace,
-  paceFinal,
-  type PaceInput,
-} from "../lib/views/pacing.ts";
+import { fallbackDueAt, pace, paceFinal, type PaceInput } from "../lib/views/pacing.ts";
 import { NOON, TODAY } from "./_core_site.ts";
 
 const calendar = new Calendar();
@@ -19,13 +13,12 @@ const HOUR = 3_600_000;
 /** What a census has learnt that these tests are not about. */
 const TAUGHT = { price: 0.3, days: 2, visits: 40 };
 
-function network(parts: Partial<NetworkView> = {}, writes = 0, late = 0, finals = 0): NetworkView {
+function network(parts: Partial<NetworkView> = {}, writes = 0, late = 0): NetworkView {
   return {
     at: NOON,
-    used: { writes, late, finals },
+    used: { writes, late },
     recent: 0,
     writers: 10,
-    modes: [10, 0, 0],
     weight: 20,
     total: 40,
     foretold: 80,
@@ -68,7 +61,7 @@ Deno.test("pace() stops when the day's writes are used up", () => {
 });
 
 Deno.test("pace() makes a write without a cache carry more on a busy day", () => {
-  const busy = network({ total: 20_000, modes: [0, 0, 10] }, 150);
+  const busy = network({ total: 20_000 }, 150);
   const at = (pending: number) => pace(input({ network: busy, volatile: true, pending })).dueAt;
   assertEquals([at(1), at(10_000)], [Infinity, NOON]);
 });
@@ -81,7 +74,7 @@ Deno.test("pace() holds a write for the visitor's next page where writes are sca
 });
 
 Deno.test("pace() takes turns on a busy day, in proportion to the root of the traffic", () => {
-  const busy = network({ total: 40_000, writers: 100, weight: 2_000, modes: [0, 0, 100] }, 190);
+  const busy = network({ total: 40_000, writers: 100, weight: 2_000 }, 190);
   const due = (total: number) =>
     pace(input({ network: busy, total, pending: total, visits: total, since: NOON })).dueAt;
   const [small, large] = [due(400), due(40_000)];
@@ -92,18 +85,56 @@ Deno.test("pace() needs no other listing for a while once a data center knows it
   const census = { dataCenters: 100, total: 90_000, weight: 2_500, finals: 90, ...TAUGHT };
   const busy = network({ total: 45_000, writers: 100, weight: 2_500 }, 300);
   const known = { census, total: 500, totalBefore: 900, visits: 500, pending: 300 };
-  const { look, mode, finals } = pace(input({ ...known, network: busy }));
-  assertEquals([look, mode, finals], [false, 2, 90]);
+  const { look, mode } = pace(input({ ...known, network: busy }));
+  assertEquals([look, mode], [false, 2]);
   const old = { ...busy, at: NOON - HOUR };
   assertEquals(pace(input({ ...known, network: old })).look, true);
 });
 
 Deno.test("pace() keeps writes for yesterday", () => {
-  const before = { day: yesterday, network: network({ at: NOON - 13 * HOUR, modes: [0, 10, 90] }) };
-  assertEquals(pace(input({ before })).finals, 102);
-  const told = { day: yesterday, network: network({ at: NOON }, 10, 20, 30) };
-  assertEquals(pace(input({ before: told })).finals, 30);
-  assertEquals(pace(input({ before: told, volatile: true })).finals, 0);
+  const census = { dataCenters: 10, total: 40, weight: 20, finals: 200, ...TAUGHT };
+  const mode = (late: number, parts: Partial<PaceInput> = {}) =>
+    pace(input({ network: network({}, 150, late), ...parts })).mode;
+  // Half of the day, and five eighths of its writes, are gone when 250 of 400 are.
+  assertEquals([mode(0), mode(0, { census })], [0, 2]);
+  assertEquals([mode(50), mode(300)], [0, 2]);
+  assertEquals(mode(0, { census, volatile: true }), 0);
+});
+
+Deno.test("pace() asks a write to save what the day before has taught", () => {
+  const scarce = network({ total: 2_000, writers: 200, weight: 900 }, 200);
+  const known = { dataCenters: 200, total: 4_000, weight: 900, finals: 60, days: 5, visits: 5 };
+  const is = (price: number, parts: Partial<PaceInput> = {}) => {
+    const census = { ...known, price, ...parts.census };
+    const paced = pace(input({ network: scarce, visits: 1, pending: 3, ...parts, census }));
+    return [paced.mode, paced.price];
+  };
+  // A visit a day: that nobody comes for a day and a half has a chance of about a fifth.
+  assertEquals([is(0.3), is(0.9)], [[1, 0.3], [2, 0]]);
+  // Fewer visits make it likelier, more views make it worse.
+  assertEquals(is(0.9, { census: { ...known, price: 0.9, visits: 1 } }), [1, 0.9]);
+  assertEquals([is(0.9, { pending: 9 }), is(0.3, { pending: 1 })], [[1, 0.9], [2, 0]]);
+  // Ahead of the plan the price rises; behind it, it stays.
+  assertEquals(is(0.3, { network: network({ total: 2_000 }, 100) }), [1, 0.3]);
+  assertEquals(is(0.3, { network: network({ total: 2_000 }, 290) }), [2, 0]);
+});
+
+Deno.test("pace() lets a write cost less that probably spares tomorrow's", () => {
+  const census = { dataCenters: 200, total: 4_000, weight: 900, finals: 60, ...TAUGHT };
+  const scarce = network({ total: 2_000, writers: 200, weight: 900 }, 200);
+  const at = (price: number) => {
+    const known = { census: { ...census, price, days: 5, visits: 12 }, visits: 2 };
+    return pace(input({ network: scarce, ...known, pending: 3 })).mode;
+  };
+  // It saves 0.135 views, and is the day's last while somebody comes tomorrow with a chance of 0.23.
+  assertEquals([at(0.17), at(0.18)], [1, 2]);
+});
+
+Deno.test("pace() takes views that never pause for more than one visit", () => {
+  const scarce = network({ total: 2_000, writers: 200, weight: 900 }, 200);
+  const busy = { network: scarce, total: 900, visits: 1, pending: 5 };
+  assertEquals(pace(input({ ...busy, total: 9 })).mode, 1);
+  assertEquals(pace(input(busy)).mode, 2);
 });
 
 Deno.test("pace() never gives NaN, nor a time that is long past, whatever it is told", () => {
@@ -112,14 +143,12 @@ Deno.test("pace() never gives NaN, nor a time that is long past, whatever it is 
     at: fc.integer({ min: today.start - HOUR, max: today.end }),
     writes: count,
     late: count,
-    finals: count,
     recent: count,
     writers: count,
-    modes: fc.tuple(count, count, count),
     weight: fc.double({ min: 0, max: 1e6, noNaN: true }),
     total: count,
-  }).map(({ writes, late, finals, ...rest }) =>
-    network({ ...rest, foretold: rest.total * 2 }, writes, late, finals)
+  }).map(({ writes, late, ...rest }) =>
+    network({ ...rest, foretold: rest.total * 2 }, writes, late)
   );
   const census = fc.record({
     dataCenters: count,
@@ -144,9 +173,9 @@ Deno.test("pace() never gives NaN, nor a time that is long past, whatever it is 
   fc.assert(
     fc.property(any, (parts) => {
       const made = input({ ...parts, countedAt: parts.now, since: parts.now - HOUR });
-      const { dueAt, finals, mode } = pace(made);
+      const { dueAt, mode, price } = pace(made);
       assert(!Number.isNaN(dueAt) && dueAt >= parts.now - HOUR, String(dueAt));
-      assert(Number.isInteger(finals) && finals >= 0 && [0, 1, 2].includes(mode));
+      assert(Number.isFinite(price) && price >= 0 && [0, 1, 2].includes(mode));
       const { allowed, scarce } = paceFinal(made);
       assertEquals([typeof allowed, typeof scarce], ["boolean", "boolean"]);
       if (parts.network && parts.network.used.writes >= parts.writesPerDay && !parts.volatile) {
@@ -167,12 +196,6 @@ Deno.test("paceFinal() allows late writes within the day's budget", () => {
   assertEquals(paceFinal(input({ before })).allowed, false);
   const early = { day: yesterday, network: network({ at: today.start - 1 }, 399) };
   assertEquals(paceFinal(input({ before: early })).allowed, true);
-});
-
-Deno.test("finalsAfter() expects late writes by how data centers are paced", () => {
-  assertEquals(finalsAfter(network({ modes: [10, 0, 0] }, 0, 50)), 0);
-  assertEquals(finalsAfter(network({ modes: [0, 10, 10] })), 18);
-  assertEquals(finalsAfter(network({ modes: [0, 1, 1] }, 0, 10, 100)), 95);
 });
 
 Deno.test("fallbackDueAt() follows the article's schedule, ever more slowly", () => {

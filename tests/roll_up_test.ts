@@ -227,7 +227,7 @@ Deno.test("listShards() follows cursors, through empty pages, and stops where th
 
 Deno.test("listShards() reads metadata and leaves out what is none", async () => {
   const kv = store();
-  const seen = { writes: 1, late: 2, finals: 3 };
+  const seen = { writes: 1, late: 2 };
   const numbers = { total: 1, writes: 2, late: 1, at: 5, mode: 2, visits: 4, price: 30 };
   const good = { v: 1, ...numbers, seen, other: { feed: 3 } };
   for (
@@ -244,7 +244,7 @@ Deno.test("listShards() reads metadata and leaves out what is none", async () =>
     await kv.put(shardKey(TODAY, writer), "{}", metadata === undefined ? {} : { metadata });
   }
   const { shards } = await listShards(kv, TODAY);
-  const none = { writes: 0, late: 0, finals: 0 };
+  const none = { writes: 0, late: 0 };
   assertEquals(shards.map(({ metadata }) => metadata), [
     good,
     { v: 1, ...numbers, seen },

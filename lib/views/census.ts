@@ -80,15 +80,16 @@ export interface CensusInput {
  * @returns The census.
  */
 export function censusOf({ before, shards, previous, writesPerDay }: CensusInput): NetworkCensus {
-  const views = [before, shards].map((day) => viewNetwork(day, 0, Infinity, "yesterday"));
-  const late = views[0]?.used.late ?? 0;
+  const view = (day: readonly ListedShard[]) => viewNetwork(day, 0, Infinity, "yesterday");
+  const views = [view(before), view(shards)] as const;
+  const late = views[0].used.late;
   const used = shards.reduce((sum, { metadata: m }) => sum + (m ? m.writes - m.late : 0), late);
   const { price, days, visits } = previous ?? { price: PRICE.first, days: 0, visits: {} };
   return {
     dataCenters: Math.max(...views.map(({ writers }) => writers)),
-    total: Math.ceil(Math.max(views[0]?.total ?? 0, views[1]?.foretold ?? 0)),
+    total: Math.ceil(Math.max(views[0].total, views[1].foretold)),
     weight: Math.ceil(Math.max(...views.map(({ weight }) => weight))),
-    finals: finalsOf(late, viewNetwork(shards, 0, Infinity, "yesterday")),
+    finals: finalsOf(late, views[1], writesPerDay),
     price: nextPrice(shards, price, used / writesPerDay / AIM),
     days: before.length > 0 ? rounded(VISITS_KEPT * days + 1) : days,
     visits: visitsOf(before, visits),
@@ -127,9 +128,9 @@ function rounded(value: number): number {
  * Late writes that follow a day. What was needed the last time tells most; else, the more views a data
  * center has, the likelier some of them wait at midnight.
  */
-function finalsOf(late: number, day: NetworkView): number {
-  const { modes, writers, foretold } = day;
-  if (modes[0] > modes[1] + modes[2]) return late;
+function finalsOf(late: number, day: NetworkView, writesPerDay: number): number {
+  const { writers, foretold } = day;
+  if (foretold <= writesPerDay) return late;
   const guess = writers * (1 - Math.exp(-foretold / Math.max(1, writers) / VIEWS_TO_WAIT));
   return Math.ceil(FINALS_MARGIN * (late > 0 ? Math.max(late, 0.5 * guess) : guess));
 }

@@ -16,8 +16,6 @@ export interface NetworkView {
   readonly recent: number;
   /** Data centers that have stored something. */
   readonly writers: number;
-  /** How many of them are paced how: see `PaceMode`. */
-  readonly modes: readonly [number, number, number];
   /** The sum of the square roots of the views that their whole days are foretold to have. */
   readonly weight: number;
   /** Views stored. */
@@ -62,9 +60,8 @@ export function viewNetwork(
   which: "today" | "yesterday",
 ): NetworkView {
   const totals = new Map<string, number>();
-  const modes = new Map<string, { at: number; mode: 0 | 1 | 2 }>();
   const other = new Map<string, Map<string, number>>();
-  const told = { writes: 0, late: 0, finals: 0 };
+  const told = { writes: 0, late: 0 };
   let writes = 0, late = 0, recent = 0, total = 0, foretold = 0;
   for (const { day, writer, metadata } of shards) {
     const colo = coloOf(writer);
@@ -79,29 +76,23 @@ export function viewNetwork(
     writes += metadata.writes - metadata.late;
     late += metadata.late;
     if (now / 1000 - at < RECENT_SECONDS) recent++;
-    if (at >= (modes.get(colo)?.at ?? 0)) modes.set(colo, metadata);
     if (at * 1000 < today) continue;
     // What is not in this listing is told by those who listed the other day's shards.
     told.writes = Math.max(told.writes, seen.writes);
     told.late = Math.max(told.late, seen.late);
-    told.finals = Math.max(told.finals, seen.finals);
     // Each data center's shards carry the same ledger, so the largest of them is the latest.
     for (const [purpose, used] of Object.entries(metadata.other ?? {})) {
       const byColo = other.get(purpose) ?? new Map<string, number>();
       other.set(purpose, byColo.set(colo, Math.max(byColo.get(colo) ?? 0, used)));
     }
   }
-  const byMode: [number, number, number] = [0, 0, 0];
-  for (const { mode } of modes.values()) byMode[mode]++;
   return {
     at: now,
     used: {
       writes: Math.max(told.writes, which === "today" ? writes : 0),
       late: Math.max(told.late, late),
-      finals: told.finals,
     },
     writers: totals.size,
-    modes: byMode,
     weight: sum(totals, (views) => Math.sqrt(Math.max(1, views))),
     recent,
     total,
@@ -134,9 +125,7 @@ export function hintKey(day: string): string {
  */
 export function parseNetwork(value: unknown): NetworkView | undefined {
   const view: Partial<NetworkView> = Object(value);
-  const { at, used, recent, writers, modes, weight, total, foretold } = view;
-  const numbers = [at, used?.writes, used?.late, used?.finals, recent, writers, weight, total];
-  const isNetwork = Array.isArray(modes) &&
-    [...numbers, foretold, ...modes].every(Number.isFinite);
-  return isNetwork ? { ...(view as NetworkView), other: {} } : undefined;
+  const { at, used, recent, writers, weight, total, foretold } = view;
+  const numbers = [at, used?.writes, used?.late, recent, writers, weight, total, foretold];
+  return numbers.every(Number.isFinite) ? { ...(view as NetworkView), other: {} } : undefined;
 }

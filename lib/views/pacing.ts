@@ -50,10 +50,6 @@ const FRESHNESS = { least: 0.12, most: 0.9 } as const;
 const VIEWS_TO_FRESHEN = 60;
 /** The end of a day is planned as if this much of it were left, so that a late rush fits. */
 const HORIZON_MIN_MS = 3_600_000;
-/** Late writes that a data center needs, by how it was paced when it was last heard of. */
-const FINALS_BY_MODE = [0, 0.7, 1.05] as const;
-/** How much of a day's late writes is expected again the day after, while writes stay scarce. */
-const FINALS_KEPT = 0.95;
 /** Data centers that a busy network is taken to have until it is known. */
 const DATA_CENTERS_BUSY = 200;
 /** How much of the plan is not taken to be used where no listing tells, if there is a view for each write. */
@@ -111,8 +107,6 @@ export interface Pace {
   readonly dueAt: number;
   /** How the shard is paced. */
   readonly mode: PaceMode;
-  /** Late writes that the network needs today for yesterday. */
-  readonly finals: number;
   /** Views that a write must save at the moment; 0 where that is not asked. */
   readonly price: number;
 }
@@ -126,19 +120,6 @@ function planned(pool: number, day: Day, now: number): number {
 /** Writes that a listing does not show yet. */
 function hidden(network: NetworkView): number {
   return network.recent * LISTING_LAG_MS / (RECENT_SECONDS * 1000);
-}
-
-/**
- * How many data centers could not store on a day all they had: each needs one late write the day after.
- * Those that stored nothing at all do not show; the day before tells of them.
- */
-export function finalsAfter({ modes, used }: NetworkView): number {
-  const shown = FINALS_BY_MODE.reduce<number>(
-    (sum, each, mode) => sum + each * (modes[mode] ?? 0),
-    0,
-  );
-  const isScarce = modes[1] + modes[2] > modes[0];
-  return Math.ceil(Math.max(shown, isScarce ? FINALS_KEPT * Math.max(used.late, used.finals) : 0));
 }
 
 /** Views a day, by what a listing showed; nothing can be foretold from a few hours. */
@@ -191,15 +172,15 @@ function chanceOfNobody(input: PaceInput): { today: number; tomorrow: number } {
  */
 export function pace(input: PaceInput): Pace {
   const { now, today, pending } = input;
-  const { pool, used, finals } = stand(input);
+  const { pool, used } = stand(input);
   const plan = planned(pool, today, now);
   const left = Math.max(0, pool - used);
   const demand = 0.8 * viewsToCome(input);
   const held = input.countedAt + HOLD_MS;
   if (used < plan && demand <= 1.2 * left) {
-    return { dueAt: demand <= 0.6 * left ? now : held, mode: 0, finals, look: true, price: 0 };
+    return { dueAt: demand <= 0.6 * left ? now : held, mode: 0, look: true, price: 0 };
   }
-  const never: Pace = { dueAt: Infinity, mode: 2, finals, look: true, price: 0 };
+  const never: Pace = { dueAt: Infinity, mode: 2, look: true, price: 0 };
   if (left < 1) return never;
   if (input.volatile) {
     // What each write of the rest of the day must carry, and more while the day is ahead of its plan.
@@ -218,7 +199,7 @@ export function pace(input: PaceInput): Pace {
     // A write that turns out to be the day's last spares a late one, if somebody comes tomorrow.
     const cost = 1 - (nobody.today - nobody.tomorrow);
     if (pool * kept - used >= 1 && pending * nobody.tomorrow >= price * cost) {
-      return { dueAt: held, mode: 1, finals, look: true, price };
+      return { dueAt: held, mode: 1, look: true, price };
     }
   }
   return { ...never, ...turn(input, pool, used / plan) };
@@ -263,32 +244,30 @@ function turn(
   return { dueAt: Math.max(countedAt + HOLD_MS, since + pause), look };
 }
 
-/** What has been used of today's writes, what was planned for it, and what is kept for yesterday. */
-function stand(input: PaceInput): { pool: number; used: number; finals: number } {
+/** What has been used of today's writes, and what is meant for them: not what yesterday still needs. */
+function stand(input: PaceInput): { pool: number; used: number } {
   const { now, today, writesPerDay, network, before } = input;
   const late = before && before.network.at >= today.start ? before.network.used : undefined;
-  const told = Math.max(network?.used.finals ?? 0, late?.finals ?? 0);
-  const guessed = before && !late ? finalsAfter(before.network) : 0;
-  const finals = input.volatile ? 0 : input.census?.finals ?? Math.max(told, guessed);
+  const finals = input.volatile ? 0 : input.census?.finals ?? 0;
   const spent = Math.max(network?.used.late ?? 0, late?.late ?? 0);
   const kept = input.volatile ? VOLATILE_RESERVE : RESERVE;
   const pool = Math.max(1, writesPerDay * (1 - kept) - Math.max(finals, spent));
   const seen = Math.max(network?.used.writes ?? 0, late?.writes ?? 0);
   if (network && now - network.at <= LISTING_LAG_MS) {
-    return { pool, used: seen + hidden(network), finals };
+    return { pool, used: seen + hidden(network) };
   }
   // An old listing, or none: where traffic is more than can be written, most of the plan will have been
   // used, and what was spent beyond it is made up for by and by.
   const views = viewsToday(input);
   if (views <= pool || !(network ?? before ?? input.census)) {
-    return { pool, used: seen, finals };
+    return { pool, used: seen };
   }
   const plan = planned(pool, today, now);
   const middle = input.volatile ? VOLATILE_GUESS : 1 - SPARE * pool / views;
   const last = network ? network.used.writes / planned(pool, today, network.at) : middle;
   const age = network ? now - network.at : 0;
   const guess = middle + (last - middle) * 0.5 ** (age / FORGET_MS);
-  return { pool, used: Math.max(seen, plan * guess), finals };
+  return { pool, used: Math.max(seen, plan * guess) };
 }
 
 /**
@@ -299,8 +278,7 @@ function stand(input: PaceInput): { pool: number; used: number; finals: number }
  */
 export function paceFinal(input: PaceInput): { allowed: boolean; scarce: boolean } {
   const { today, writesPerDay, network, before } = input;
-  const { finals } = stand(input);
-  const scarce = finals > writesPerDay / 10;
+  const scarce = viewsToday(input, 1) > writesPerDay;
   const views = [network, before?.network].filter((view) => view && view.at >= today.start);
   const most = (of: "writes" | "late") => Math.max(0, ...views.map((view) => view?.used[of] ?? 0));
   const isFresh = before && input.now - before.network.at < LISTING_LAG_MS;

@@ -19,8 +19,6 @@ export interface NetworkUse {
   readonly writes: number;
   /** For those of days before. */
   readonly late: number;
-  /** How many of the latter are expected in all. */
-  readonly finals: number;
 }
 
 /** What a listing tells of a shard without reading it. At most 1,024 bytes as JSON. */
@@ -105,8 +103,8 @@ export function decodeShard(text: string | null): Tally | undefined {
 function parseMetadata(value: unknown): ShardMetadata | undefined {
   const given: Partial<ShardMetadata> = Object(value);
   const { total, writes, late = 0, at, mode = 0, visits = 0, price = 0, other } = given;
-  const use: NetworkUse = { writes: 0, late: 0, finals: 0, ...given.seen };
-  const numbers = [total, writes, late, at, mode, visits, price, use.writes, use.late, use.finals];
+  const use: NetworkUse = { writes: 0, late: 0, ...given.seen };
+  const numbers = [total, writes, late, at, mode, visits, price, use.writes, use.late];
   if (!numbers.every(isCount) || mode > 2) return undefined;
   const ledger = other && Object.values(other).every(isCount) ? { other } : {};
   return {

@@ -23,7 +23,6 @@ import {
 import { hintKey, type NetworkView, parseNetwork, viewNetwork } from "./network.ts";
 import {
   fallbackDueAt,
-  finalsAfter,
   LATE_VIEWS,
   LATE_WRITES_MAX,
   pace,
@@ -209,7 +208,7 @@ export class ShardWriter {
       writesPerDay,
       network: this.keeper.peek(today.name)?.network,
       before: before?.network && { day: calendar.day(yesterday), network: before.network },
-      census: this.keeper.peek(today.name)?.lesson.census,
+      census: this.keeper.peek(today.name)?.lesson.census ?? before?.lesson.census,
       total: viewsOf(state),
       totalBefore: before ? viewsOf(before) : 0,
       visits: state.visits,
@@ -268,7 +267,7 @@ export class ShardWriter {
     const isFew = writesPerDay < WRITES_FEW;
     for (const day of [addDays(today.name, -1), today.name]) {
       const aside = this.keeper.stateOf(day);
-      const isScarce = day < state.day && state.network?.used.finals;
+      const isScarce = day < state.day && Number(aside.network?.total) > writesPerDay;
       if (day === state.day || !(isFew || (isScarce && random() <= LOOK_BACK))) continue;
       const age = clock.now() - (aside.network?.at ?? 0);
       // deno-lint-ignore scrimp/no-await-in-loop -- two days
@@ -283,9 +282,9 @@ export class ShardWriter {
       const { shards } = await listShards(kv, state.day);
       const which = state.day === today.name ? "today" : "yesterday";
       const view = viewNetwork(shards, clock.now(), today.start, which);
-      state.network = { ...view, used: { ...view.used, finals: this.#finals(view, today) } };
+      state.network = view;
       if (which === "today") {
-        exchange?.learn(state.day, state.network.other, state.network.writers);
+        exchange?.learn(state.day, view.other, view.writers);
       }
       for (const { writer, metadata } of shards) {
         const shard = state.shards.get(writer);
@@ -319,7 +318,7 @@ export class ShardWriter {
     const { tally, writes, late } = sumShard(shard);
     const events = eventsOf(tally);
     const input = this.#known(state, shard, today, clock.now());
-    const { finals, mode, price } = pace(input);
+    const { mode, price } = pace(input);
     const other = exchange?.local(today.name) ?? {};
     const metadata = {
       v: 1,
@@ -330,7 +329,7 @@ export class ShardWriter {
       mode,
       visits: state.visits,
       price: Math.round(100 * price),
-      seen: { ...this.#used(today), finals },
+      seen: this.#used(today),
       // Nothing, where it is empty: the metadata's shape is frozen.
       other: Object.keys(other)[0] && other,
     };
@@ -364,26 +363,14 @@ export class ShardWriter {
     return clock.now() + SPACING_MS * (1 + random());
   }
 
-  /** Late writes expected today: what was known before a listing is not forgotten by it. */
-  #finals({ used }: NetworkView, today: Day): number {
-    const known = this.#networks(today).map((network) =>
-      network.at >= today.start ? network.used.finals : finalsAfter(network)
-    );
-    return Math.max(used.finals, ...known);
-  }
-
   /** Today's writes of the network, as far as known. */
   #used(today: Day): { writes: number; late: number } {
-    const views = this.#networks(today).filter(({ at }) => at >= today.start);
-    const most = (of: "writes" | "late") => Math.max(0, ...views.map(({ used }) => used[of]));
+    const views = [today.name, addDays(today.name, -1)].map((day) => {
+      const network = this.keeper.peek(day)?.network;
+      return network && network.at >= today.start ? network.used : undefined;
+    });
+    const most = (of: "writes" | "late") => Math.max(...views.map((used) => used?.[of] ?? 0));
     return { writes: most("writes"), late: most("late") };
-  }
-
-  /** What listings of today and of yesterday have shown. */
-  #networks(today: Day): NetworkView[] {
-    return [today.name, addDays(today.name, -1)].flatMap((day) =>
-      this.keeper.peek(day)?.network ?? []
-    );
   }
 
   /** Adds a write of this isolate's to what the last listing showed. */
