@@ -6,7 +6,7 @@ import { type HostileResult, runHostile } from "./sim/hostile_world.ts";
 import { type NetworkOptions, simulateNetwork } from "./sim/network.ts";
 import { simulatePatterns } from "./sim/patterns_day.ts";
 
-const WORLDS = 320;
+const WORLDS = 400;
 const PARTS = 8;
 /** Every so many worlds one is run twice. */
 const TWICE = 3;
