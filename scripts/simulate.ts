@@ -12,7 +12,16 @@ import { HELP, parseSimulate, type SimulateOptions } from "./_simulate_options.t
 import { assumptions, resultChart, resultTable, type SimulateRow } from "./_simulate_text.ts";
 
 /** Views a day, and data centers. */
-const LOADS = [[24, 5], [300, 20], [500, 50], [5_000, 100], [20_000, 250], [100_000, 250]] as const;
+const LOADS = [
+  [24, 5],
+  [300, 20],
+  [500, 50],
+  [500, 250],
+  [5_000, 100],
+  [5_000, 250],
+  [20_000, 250],
+  [100_000, 250],
+] as const;
 
 /** What is a guess, and what else it could be. */
 const GUESSES: readonly (readonly [string, Partial<NetworkOptions>])[] = [

@@ -20,7 +20,7 @@ import {
   viewsOf,
   waitingIn,
 } from "./day_state.ts";
-import { hintKey, type NetworkView, parseNetwork, viewNetwork } from "./network.ts";
+import { hintKey, parseNetwork, viewNetwork } from "./network.ts";
 import {
   fallbackDueAt,
   LATE_VIEWS,
