@@ -212,11 +212,9 @@ export class Conversations<M extends Message = Message> {
     if (added === 0 && entry.version > entry.stored) {
       entry.thread = fitThread(entry.thread, this.#limits).thread;
     }
-    const saved = await this.#save(key, entry, found, options.ctx);
     const idle = added > 0 ? "coalesced" : fresh.length > 0 ? "orphan" : "known";
     return {
-      ...saved,
-      ...(saved.written ? {} : { reason: saved.reason ?? idle }),
+      ...await this.#save(key, entry, found, idle, options.ctx),
       added,
       dropped,
       messages: structuredClone(messagesOf(entry.thread)),
@@ -238,7 +236,7 @@ export class Conversations<M extends Message = Message> {
     if (merged.batches.length === 0 || merged.expiresMs - now > this.#ttlMs / 2) return false;
     const entry = this.#entry(key, merged, now, found);
     this.#change(entry, fitThread(merged, this.#limits).thread, now);
-    return (await this.#save(key, entry, found)).written;
+    return (await this.#save(key, entry, found, "known")).written;
   }
 
   /**
@@ -325,32 +323,35 @@ export class Conversations<M extends Message = Message> {
     }
   }
 
-  async #save(key: string, entry: Entry<M>, found: Found<M>, ctx?: WaitUntil): Promise<Saved> {
+  /** Stores what is not stored yet; `idle` says why there may be nothing to store. */
+  async #save(
+    key: string,
+    entry: Entry<M>,
+    found: Found<M>,
+    idle: AppendReason,
+    ctx?: WaitUntil,
+  ): Promise<Saved> {
     const now = this.#clock.now();
-    const pending = Promise.resolve();
-    const not = (reason: AppendReason, retryAfterMs = 0): Saved => ({
-      written: false,
-      reason,
-      retryAfterMs,
-      pending,
-    });
-    if (entry.version === entry.stored) return { written: false, retryAfterMs: 0, pending };
+    const not = (
+      reason: AppendReason,
+      retryAfterMs = 0,
+      pending: Promise<void> = Promise.resolve(),
+    ): Saved => ({ written: false, reason, retryAfterMs, pending });
+    if (entry.version === entry.stored) return not(idle);
     if (found.damaged) return not("damaged");
     if (entry.basedUntilMs <= now) return not("store");
     if (entry.busyUntilMs > now) return not("coalesced");
     const wait = entry.putAtMs + WRITE_INTERVAL_MS - now;
     if (wait > 0 && ctx && this.#clock.sleep) {
-      return { ...not("coalesced", wait), pending: this.#later(key, entry, wait, ctx) };
+      return not("coalesced", wait, this.#later(key, entry, wait, ctx));
     }
     const { granted, retryAfterMs } = ask(this.#options.budget, PURPOSE);
     if (!granted) return not("budget", retryAfterMs);
     const trouble = await this.#put(key, entry);
-    if (!trouble) return { written: true, retryAfterMs: 0, pending };
+    if (!trouble) return { written: true, retryAfterMs: 0, pending: Promise.resolve() };
     const soon = ctx && this.#clock.sleep && /rate|transient/.test(trouble);
-    return {
-      ...not("store", WRITE_INTERVAL_MS),
-      ...(soon ? { pending: this.#later(key, entry, WRITE_INTERVAL_MS, ctx) } : {}),
-    };
+    const again = soon ? this.#later(key, entry, WRITE_INTERVAL_MS, ctx) : undefined;
+    return not("store", WRITE_INTERVAL_MS, again);
   }
 
   /** Puts the newest state, and once more when an append came in meanwhile. Returns what failed. */

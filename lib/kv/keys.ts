@@ -17,7 +17,7 @@
  * @module
  */
 
-import { hashText, toUrlSafe } from "../bytes.ts";
+import { encodeText, hashText, toUrlSafe } from "../bytes.ts";
 import { KvLimitError } from "./errors.ts";
 import { KEY_BYTES_MAX } from "./limits.ts";
 
@@ -54,17 +54,7 @@ const UNSAFE =
  * @returns Bytes.
  */
 export function utf8Length(text: string): number {
-  let bytes = text.length;
-  for (let i = 0; i < text.length; i++) {
-    const unit = text.charCodeAt(i);
-    if (unit < 0x80) continue;
-    if (unit < 0x800) bytes += 1;
-    else if (unit >= 0xd800 && unit < 0xdc00 && isLow(text.charCodeAt(i + 1))) {
-      bytes += 2;
-      i++;
-    } else bytes += 2;
-  }
-  return bytes;
+  return encodeText(text).length;
 }
 
 /**
@@ -76,7 +66,7 @@ export function utf8Length(text: string): number {
  * @returns A well-formed string without a colon that no other part is escaped to.
  */
 export function escapePart(part: string): string {
-  return part.replace(UNSAFE, escapeAll);
+  return part.replace(UNSAFE, (units) => units.replace(/[^]/g, escapeUnit));
 }
 
 /**
@@ -215,17 +205,9 @@ export function timeOfInverted(digits: string): number | undefined {
   return /^\d{13}$/.test(digits) ? INVERTED_MAX - Number(digits) : undefined;
 }
 
-function isLow(unit: number): boolean {
-  return unit >= 0xdc00 && unit < 0xe000;
-}
-
-function escapeAll(units: string): string {
-  let escaped = "";
-  for (let i = 0; i < units.length; i++) {
-    const hex = units.charCodeAt(i).toString(16).toUpperCase();
-    escaped += hex.length > 2 ? `%u${hex}` : `%${hex.padStart(2, "0")}`;
-  }
-  return escaped;
+function escapeUnit(unit: string): string {
+  const hex = unit.charCodeAt(0).toString(16).toUpperCase();
+  return hex.length > 2 ? `%u${hex}` : `%${hex.padStart(2, "0")}`;
 }
 
 async function bounded(escaped: string, bytesMax: number): Promise<string> {

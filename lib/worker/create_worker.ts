@@ -117,7 +117,7 @@ async function answer(
     const context = contextOf(isolate, request, url, env, ctx, match.params);
     const response = await handle(match.route, context);
     after(isolate, ctx, () => isolate.budget.sync(isolate.edgeCache));
-    if (isolate.views.isFlushDue()) after(isolate, ctx, () => isolate.views.flush());
+    flush(isolate, ctx);
     return request.method === "HEAD" ? new Response(null, response) : response;
   }
   const response = env.ASSETS
@@ -136,7 +136,7 @@ function count(
 ): Response {
   try {
     const verdict = isolate.views.record(request, response);
-    if (isolate.views.isFlushDue()) after(isolate, ctx, () => isolate.views.flush());
+    flush(isolate, ctx);
     if (!isOn(env.SCRIMP_DEBUG)) return response;
     const marked = new Response(response.body, response);
     marked.headers.set("x-scrimp", debugHeader(verdict));
@@ -145,6 +145,11 @@ function count(
     isolate.report(error);
     return response;
   }
+}
+
+/** Stores what is counted, if it is time. */
+function flush(isolate: Isolate, ctx: WaitUntil): void {
+  if (isolate.views.isFlushDue()) after(isolate, ctx, () => isolate.views.flush());
 }
 
 /** Does something after the response; its failure is only noted. */

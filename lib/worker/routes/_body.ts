@@ -57,6 +57,19 @@ export function isText(value: unknown, lengthMax: number): value is string {
 }
 
 /**
+ * Refuses a field that is no text, or blank, or too long.
+ *
+ * @param name The field's name with a capital letter.
+ * @param value The field.
+ * @param lengthMax Its characters at most.
+ * @returns The answer to give, or `undefined` where the text can be used.
+ */
+export function refuseText(name: string, value: unknown, lengthMax: number): Response | undefined {
+  if (isText(value, lengthMax)) return undefined;
+  return errorResponse(400, `bad${name}`, `${name} must be a text of 1 to ${lengthMax} characters`);
+}
+
+/**
  * Names what came without a name. Names of one isolate differ whatever its source of chance.
  *
  * @param context The request.

@@ -23,7 +23,7 @@ const READS_TO_DOUBLE = 50;
 /** Readings ahead of time between two regular ones. */
 const EARLY_MAX = 3;
 /** Days that every reader of a recent day shares. */
-export const RECENT_DAYS = 14;
+const RECENT_DAYS = 14;
 /** Days that are read at once. */
 const SIZES = [RECENT_DAYS, 60, DAYS_MAX] as const;
 /** A report and when it was read. */
@@ -50,17 +50,21 @@ interface Memory {
 }
 
 /**
- * One day's report. Days that are too old for the least of the shared reports are read each time: one
+ * One day's report, and those of up to seven days before as far as they are at hand. Days that are too old for the least of the shared reports are read each time: one
  * read, for they have no shards to list.
  *
  * @param context The request.
  * @param date The day, `YYYY-MM-DD`.
  * @returns The report.
  */
-export async function shareDay(context: RouteContext, date: string): Promise<Shared<DayReport>> {
-  const { at, report } = await shareRange(context, RECENT_DAYS);
-  const day = report.days.find((each) => each.date === date);
-  return { at, report: day ?? await context.reports.day(date) };
+export async function shareDay(
+  context: RouteContext,
+  date: string,
+): Promise<Shared<DayReport> & { readonly before: readonly DayReport[] }> {
+  const { at, report: { days } } = await shareRange(context, RECENT_DAYS);
+  const i = days.findIndex((each) => each.date === date);
+  const before = days.slice(Math.max(0, i - 7), Math.max(0, i));
+  return { at, report: days[i] ?? await context.reports.day(date), before };
 }
 
 /**

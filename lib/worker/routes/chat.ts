@@ -14,29 +14,27 @@ import {
   type Route,
   type RouteContext,
 } from "../route.ts";
-import { isText, newId, orBadRequest, readBody } from "./_body.ts";
+import { isText, newId, orBadRequest, readBody, refuseText } from "./_body.ts";
 
 const CONTENT_CHARACTERS_MAX = 4_000;
 const NAME_CHARACTERS_MAX = 100;
+const PATH = "/api/chat/:thread";
 
 /** One read, and for a message that is new one write. */
 export const chatRoutes: readonly Route[] = [
-  { method: "GET", path: "/api/chat/:thread", handle: load },
-  { method: "POST", path: "/api/chat/:thread", handle: append },
+  { method: "GET", path: PATH, handle: (context) => withChats(context, load) },
+  { method: "POST", path: PATH, handle: (context) => withChats(context, append) },
 ];
 
-async function load(context: RouteContext): Promise<Response> {
-  const { thread = "" } = context.params;
-  const chats = chatsOf(context, thread);
-  if (chats instanceof Response) return chats;
+/** Handles a request to a conversation. */
+type Handle = (context: RouteContext, thread: string, chats: Conversations) => Promise<Response>;
+
+async function load(_context: RouteContext, thread: string, chats: Conversations) {
   const { damaged, ...conversation } = await chats.load(thread);
   return damaged ? unreadable() : answerJson({ thread, ...conversation });
 }
 
-async function append(context: RouteContext): Promise<Response> {
-  const { thread = "" } = context.params;
-  const chats = chatsOf(context, thread);
-  if (chats instanceof Response) return chats;
+async function append(context: RouteContext, thread: string, chats: Conversations) {
   const body = await readBody(context.request);
   if (body instanceof Response) return body;
   const content = body.content ?? body.text ?? body.message;
@@ -47,11 +45,10 @@ async function append(context: RouteContext): Promise<Response> {
   if (!isText(content, CONTENT_CHARACTERS_MAX)) {
     return errorResponse(400, "badContent", "Content must be a text that is not blank");
   }
-  const id = body.id ?? `m${newId(context)}`;
-  if (!isText(id, NAME_CHARACTERS_MAX)) {
-    const message = `Id must be a text of 1 to ${NAME_CHARACTERS_MAX} characters`;
-    return errorResponse(400, "badId", message);
-  }
+  const name = body.id ?? `m${newId(context)}`;
+  const refused = refuseText("Id", name, NAME_CHARACTERS_MAX);
+  if (refused) return refused;
+  const id = String(name);
   return await orBadRequest("badMessage", async () => {
     const reply = { id: `${id}-r`, role: "assistant", content };
     const turn = [{ id, role: "user", content }, reply];
@@ -65,14 +62,14 @@ async function append(context: RouteContext): Promise<Response> {
   });
 }
 
-function chatsOf(context: RouteContext, thread: string): Conversations | Response {
-  const { kv } = context;
-  if (!isText(thread, NAME_CHARACTERS_MAX)) {
-    const message = `Thread must be a name of 1 to ${NAME_CHARACTERS_MAX} characters`;
-    return errorResponse(400, "badThread", message);
-  }
+/** Finds the conversation that a request names. */
+async function withChats(context: RouteContext, handle: Handle): Promise<Response> {
+  const { kv, params: { thread = "" } } = context;
+  const refused = refuseText("Thread", thread, NAME_CHARACTERS_MAX);
+  if (refused) return refused;
   if (!kv) return noStore();
-  return context.once("chats", () => new Conversations(kv, optionsOf(context)));
+  const chats = context.once("chats", () => new Conversations(kv, optionsOf(context)));
+  return await handle(context, thread, chats);
 }
 
 function unreadable(): Response {

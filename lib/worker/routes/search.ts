@@ -6,16 +6,9 @@
  */
 
 import { KeywordLog, normalizeQuery } from "../../keyword_log.ts";
-import {
-  answerJson,
-  errorResponse,
-  noStore,
-  optionsOf,
-  type Route,
-  type RouteContext,
-} from "../route.ts";
+import { answerJson, noStore, optionsOf, type Route, type RouteContext } from "../route.ts";
 import { checkAccess } from "./_access.ts";
-import { isText, orBadRequest, readBody } from "./_body.ts";
+import { orBadRequest, readBody, refuseText } from "./_body.ts";
 
 const QUERY_CHARACTERS_MAX = 200;
 const RESULTS_MAX = 10;
@@ -54,19 +47,16 @@ export const searchRoutes: readonly Route[] = [
   { method: "GET", path: "/api/keywords", handle: keywords },
 ];
 
-async function search(context: RouteContext, query: unknown, session?: unknown): Promise<Response> {
-  if (!isText(query, QUERY_CHARACTERS_MAX)) {
-    const message = `Query must be a text of 1 to ${QUERY_CHARACTERS_MAX} characters`;
-    return errorResponse(400, "badQuery", message);
-  }
-  if (session !== undefined && !isText(session, 64)) {
-    return errorResponse(400, "badSession", "Session must be a text of 1 to 64 characters");
-  }
+async function search(context: RouteContext, q: unknown, session?: unknown): Promise<Response> {
+  const refused = refuseText("Query", q, QUERY_CHARACTERS_MAX) ??
+    (session === undefined ? undefined : refuseText("Session", session, 64));
+  if (refused) return refused;
+  const query = String(q);
   const pages = await pagesOf(context);
   const results = find(pages ?? [], normalizeQuery(query).split(" "));
   const visitor = session ?? context.request.headers.get("cf-connecting-ip");
   logOf(context)?.log(query, context.ctx, {
-    ...(visitor ? { session: visitor } : {}),
+    ...(visitor ? { session: String(visitor) } : {}),
     ...(pages ? { hits: results.length } : {}),
   });
   return answerJson({ query, count: results.length, results: results.slice(0, RESULTS_MAX) });

@@ -19,7 +19,7 @@ import { answerText } from "./_answer.ts";
 import { hashText } from "../../bytes.ts";
 import { readBody } from "./_body.ts";
 import { readQuery } from "./_query.ts";
-import { RECENT_DAYS, shareRange } from "./_reports.ts";
+import { shareDay, shareRange } from "./_reports.ts";
 
 /** The period that is shown first. */
 const DAYS_DEFAULT = 7;
@@ -63,13 +63,8 @@ async function readDays(
   asked: Period,
 ): Promise<DaysOfView> {
   if ("date" in asked) {
-    const { date } = asked;
-    const { at, report } = await shareRange(context, RECENT_DAYS);
-    const i = report.days.findIndex((day) => day.date === date);
-    const day = report.days[i];
-    const before = day ? report.days.slice(Math.max(0, i - 7), i) : [];
-    const days = [day ?? await context.reports.day(date)];
-    return { days, before, period: asked, readAt: at };
+    const { at, report, before } = await shareDay(context, asked.date);
+    return { days: [report], before, period: asked, readAt: at };
   }
   const { days } = asked;
   // A single day is shown beside the week before it, others beside as many days before.
