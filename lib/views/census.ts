@@ -22,6 +22,13 @@ export const PRICE = { first: 0.25, least: 0.03, most: 2 } as const;
 const PRICE_POWER = 2.5;
 /** The share of a day's writes that is aimed at. */
 const AIM = 0.9;
+/** Visits of a shard that are believed, those remembered of a data center, and the least of these. */
+const VISITS = { day: 288, most: 2_000, least: 0.05 } as const;
+/** Data centers that are remembered. */
+const DATA_CENTERS_MAX = 1_000;
+/** The largest number of a stored census that is believed, and the largest price and sum of days. */
+const NUMBER_MAX = 1e9;
+const PRICE_MAX = 10;
 
 /** What one day teaches the next: how large the network is, and what it still has to store. */
 interface Lessons {
@@ -98,7 +105,9 @@ export function censusOf({ before, shards, previous, writesPerDay }: CensusInput
 
 /** What yesterday's writers had to save, corrected by whether the day's writes lasted. */
 function nextPrice(shards: readonly ListedShard[], price: number, used: number): number {
-  const prices = shards.flatMap(({ metadata: m }) => m && m.mode < 2 ? m.price : []);
+  const prices = shards.flatMap(({ metadata: m }) =>
+    m && m.mode < 2 ? Math.min(m.price, 100 * PRICE_MAX) : []
+  );
   const paid = prices.reduce((sum, each) => sum + each, 0) / 100 / prices.length;
   const next = (prices.length > 0 ? paid : price) * used ** PRICE_POWER;
   return rounded(Math.min(PRICE.most, Math.max(PRICE.least, next)));
@@ -111,13 +120,17 @@ function visitsOf(
 ): NetworkCensus["visits"] {
   if (shards.length === 0) return remembered;
   const sums = new Map(
-    Object.entries(remembered).map(([colo, visits]) => [colo, VISITS_KEPT * visits]),
+    Object.entries(remembered).map((
+      [colo, visits],
+    ) => [colo, Math.min(VISITS.most, VISITS_KEPT * visits)]),
   );
   for (const { writer, metadata } of shards) {
     const colo = coloOf(writer);
-    sums.set(colo, (sums.get(colo) ?? 0) + (metadata?.visits ?? 0));
+    sums.set(colo, (sums.get(colo) ?? 0) + Math.min(VISITS.day, metadata?.visits ?? 0));
   }
-  return Object.fromEntries([...sums].map(([colo, visits]) => [colo, rounded(visits)]));
+  // Rounding would keep the last hundredths of a data center that has gone for good.
+  const kept = [...sums].filter(([, visits]) => visits >= VISITS.least).slice(-DATA_CENTERS_MAX);
+  return Object.fromEntries(kept.map(([colo, visits]) => [colo, rounded(visits)]));
 }
 
 function rounded(value: number): number {
@@ -138,23 +151,17 @@ function finalsOf(late: number, day: NetworkView, writesPerDay: number): number 
 /**
  * Reads a census from foreign data. Never throws.
  *
- * @param value What was stored, already parsed as JSON.
- * @returns The census, or `undefined` where it is damaged, or of a version before.
+ * @param value What was stored, already parsed as JSON: for the network, or for one data center.
+ * @returns The census, or `undefined` where it is damaged, beyond belief, or of a version before.
  */
-export function parseCensus(value: unknown): NetworkCensus | undefined {
+export function parseCensus<T extends Census | NetworkCensus>(value: unknown): T | undefined {
   const census: Partial<NetworkCensus> = Object(value);
   const { dataCenters, total, weight, finals, price, days, visits } = census;
-  const numbers = [
-    dataCenters,
-    total,
-    weight,
-    finals,
-    price,
-    days,
-    ...Object.values(Object(visits)),
-  ];
-  return visits && numbers.every((number) => Number.isFinite(number) && Number(number) >= 0)
-    ? census as NetworkCensus
+  const many: unknown[] = visits instanceof Object ? Object.values(visits) : [visits];
+  const numbers = [dataCenters, total, weight, finals, price, days, ...many];
+  return numbers.every((n) => Number.isFinite(n) && Number(n) >= 0 && Number(n) <= NUMBER_MAX) &&
+      Math.max(Number(price), Number(days)) <= PRICE_MAX
+    ? census as T
     : undefined;
 }
 
@@ -173,7 +180,7 @@ export async function readCensus(
 ): Promise<Census | undefined> {
   try {
     const value = parseJson(await kv.get(rollUpKey(day))) as { census?: unknown } | undefined;
-    const census = parseCensus(value?.census);
+    const census = parseCensus<NetworkCensus>(value?.census);
     return census &&
       {
         ...census,

@@ -4,9 +4,10 @@
  * @module
  */
 
+import { type Census, parseCensus } from "./census.ts";
 import type { DayState, Part, Shard } from "./day_state.ts";
 import { parseNetwork } from "./network.ts";
-import { countsOf, parseJson, parseTally } from "./tally.ts";
+import { countsOf, isCount, parseJson, parseTally } from "./tally.ts";
 
 /** A part as JSON: `[at, writes, late, counts]`. */
 type PartJson = [number, number, number, unknown];
@@ -19,7 +20,7 @@ function parsePart(value: unknown): Part | undefined {
   if (!Array.isArray(value)) return undefined;
   const [at, writes, late, counts] = value;
   const tally = parseTally(counts);
-  if (!tally || ![at, writes, late].every(Number.isFinite)) return undefined;
+  if (!tally || !Number.isFinite(at) || !isCount(writes) || !isCount(late)) return undefined;
   return { at, writes, late, tally };
 }
 
@@ -76,9 +77,16 @@ export function decodeDay(text: string | undefined, day: string): DayState | und
     if (!shard) return undefined;
     shards.set(shard.id, shard);
   }
-  const { lesson, visits, leaseUntil, restUntil, refusals } = value;
+  const { lesson, visits = 0, leaseUntil, restUntil, refusals } = value;
   const numbers = [lesson?.at, visits, leaseUntil, restUntil, refusals];
   return numbers.every(Number.isFinite)
-    ? { ...value, shards, network: parseNetwork(value.network), leaseBy: String(value.leaseBy) }
+    ? {
+      ...value,
+      shards,
+      visits,
+      network: parseNetwork(value.network),
+      lesson: { ...lesson, census: parseCensus<Census>(lesson.census) },
+      leaseBy: String(value.leaseBy),
+    }
     : undefined;
 }

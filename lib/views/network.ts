@@ -127,5 +127,7 @@ export function parseNetwork(value: unknown): NetworkView | undefined {
   const view: Partial<NetworkView> = Object(value);
   const { at, used, recent, writers, weight, total, foretold } = view;
   const numbers = [at, used?.writes, used?.late, recent, writers, weight, total, foretold];
-  return numbers.every(Number.isFinite) ? { ...(view as NetworkView), other: {} } : undefined;
+  return numbers.every((n) => Number.isFinite(n) && Number(n) >= 0)
+    ? { ...(view as NetworkView), other: {} }
+    : undefined;
 }

@@ -71,7 +71,8 @@ function parseRollUp(text: string | null | undefined): ParsedRollUp | undefined 
   const value = parseJson(text) as Partial<RollUp> | undefined;
   const tally = parseTally(value);
   if (!value || !tally) return undefined;
-  if (value.v !== 2) return { tally, base: tally, writers: new Map(), writes: 0 };
+  // What a later version stored holds its shards, as this one's does: added to them it would count twice.
+  if (value.v === undefined) return { tally, base: tally, writers: new Map(), writes: 0 };
   const writers = new Map(
     Object.entries(value.writers ?? {}).filter(([, total]) => isCount(total)),
   );
@@ -184,7 +185,7 @@ export async function rollUpDay(
   const { rollUp } = await mergeStored(kv, day, shards, stored, budget);
   const previous = parseJson(stored) as Partial<RollUp> | undefined;
   const kept = rollUp ?? (previous?.v === 2 ? previous : undefined);
-  const taught = census?.(shards) ?? parseCensus(previous?.census);
+  const taught = census?.(shards) ?? parseCensus<NetworkCensus>(previous?.census);
   const rolled = { shards, census: taught };
   if (!kept) return rolled;
   const text = JSON.stringify({ ...kept, census: taught });
@@ -220,7 +221,9 @@ export async function rollUpDays(
       censusOf({ before: before.shards, shards, previous: before.census, writesPerDay });
     try {
       // deno-lint-ignore scrimp/no-await-in-loop -- each census needs the day before
-      before = await rollUpDay(kv, day, { budget, ...(day === yesterday ? { census } : {}) });
+      const rolled = await rollUpDay(kv, day, { budget, ...(day === yesterday ? { census } : {}) });
+      // A day without a roll-up, or without a visitor, does not end what was learnt.
+      before = { ...rolled, census: rolled.census ?? before.census };
     } catch (error) {
       onError?.(error);
     }

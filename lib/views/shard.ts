@@ -102,20 +102,21 @@ export function decodeShard(text: string | null): Tally | undefined {
 
 function parseMetadata(value: unknown): ShardMetadata | undefined {
   const given: Partial<ShardMetadata> = Object(value);
-  const { total, writes, late = 0, at, mode = 0, visits = 0, price = 0, other } = given;
+  const { total, writes, late = 0, at, mode = 0, visits, price, other } = given;
   const use: NetworkUse = { writes: 0, late: 0, ...given.seen };
-  const numbers = [total, writes, late, at, mode, visits, price, use.writes, use.late];
+  const numbers = [total, writes, late, at, mode, use.writes, use.late];
   if (!numbers.every(isCount) || mode > 2) return undefined;
   const ledger = other && Object.values(other).every(isCount) ? { other } : {};
   return {
     v: 1,
     total,
     writes,
-    late,
+    late: Math.min(late, Number(writes)),
     at,
     mode,
-    visits,
-    price,
+    // Only lessons for tomorrow: without them the writes count all the same.
+    visits: isCount(visits) ? visits : 0,
+    price: isCount(price) ? price : 0,
     seen: use,
     ...ledger,
   } as ShardMetadata;

@@ -88,10 +88,10 @@ export function createWorker(options: WorkerOptions = {}): ScrimpWorker {
     },
     async scheduled(_event, env) {
       // Only a request tells where an isolate is and which host's cache it shares: none is kept here.
-      const { calendar, budget, clock, report } = isolate ??
+      const { calendar, budget, clock, report, writesPerDay } = isolate ??
         makeIsolate(parts, new Request("https://scheduled.invalid/"), env);
       const today = calendar.dayAt(clock.now()).name;
-      if (env.KV) await rollUpDays(env.KV, today, { budget, onError: report });
+      if (env.KV) await rollUpDays(env.KV, today, { budget, writesPerDay, onError: report });
     },
   };
 }

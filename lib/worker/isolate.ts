@@ -39,6 +39,8 @@ export interface Isolate {
   readonly edgeCache: EdgeCache | null;
   /** The counter. */
   readonly views: PageViews;
+  /** Writes a day for page views over the whole network. */
+  readonly writesPerDay: number;
   /** The ledger. */
   readonly budget: WriteBudget;
   /** Turns stored paths into the site's templates. */
@@ -102,6 +104,7 @@ export function makeIsolate(parts: IsolateParts, request: Request, env: Env): Is
     colo,
     edgeCache,
     views,
+    writesPerDay,
     budget,
     templates,
     kept,
