@@ -8,11 +8,11 @@ import type { Plugin } from "esbuild";
 import ts from "typescript";
 import { ROOT } from "./_paths.ts";
 
-/** Methods and getters that nothing in the Worker mentions, by file; a test looks for mentions. */
+/** Methods that nothing in the Worker calls, by file; a test looks for calls. */
 export const UNUSED_METHODS: Readonly<Record<string, readonly string[]>> = {
   "lib/conversations.ts": ["touch", "clear"],
   "lib/feed.ts": ["remove"],
-  "lib/page_views.ts": ["count", "timeZone"],
+  "lib/page_views.ts": ["count"],
   "lib/rate_limiter.ts": ["peek"],
 };
 
@@ -41,7 +41,7 @@ function withoutMethods(path: string, text: string, names: readonly string[]): s
 }
 
 /**
- * Finds methods and getters of classes by name.
+ * Finds methods of classes by name.
  *
  * @param source The module.
  * @param names The methods' names.
@@ -50,8 +50,8 @@ function withoutMethods(path: string, text: string, names: readonly string[]): s
 export function findMethods(
   source: ts.SourceFile,
   names: readonly string[],
-): (ts.MethodDeclaration | ts.GetAccessorDeclaration)[] {
+): ts.MethodDeclaration[] {
   return source.statements.filter(ts.isClassDeclaration).flatMap(({ members }) => [...members])
-    .filter((member) => ts.isMethodDeclaration(member) || ts.isGetAccessorDeclaration(member))
+    .filter(ts.isMethodDeclaration)
     .filter(({ name }) => ts.isIdentifier(name) && names.includes(name.text));
 }

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import ts from "typescript";
 import { WORKER_ENTRY } from "../scripts/_bundle.ts";
 import { ROOT } from "../scripts/_paths.ts";
@@ -41,12 +41,29 @@ function findMentions(service: ts.LanguageService, path: string, names: readonly
     .flatMap(({ name }) => mentions(service, path, name.getStart(source)));
 }
 
+/** What interfaces ask for by that name: a call of such a method mentions no class. */
+function findSignatures(service: ts.LanguageService, names: readonly string[]): string[] {
+  const found: string[] = [];
+  for (const source of service.getProgram()?.getSourceFiles() ?? []) {
+    const visit = (node: ts.Node): void => {
+      if (ts.isMethodSignature(node) && names.includes(node.name.getText(source))) {
+        found.push(`${source.fileName}:${node.getStart(source)}`);
+      }
+      ts.forEachChild(node, visit);
+    };
+    if (source.fileName.startsWith(`${ROOT}lib/`)) visit(source);
+  }
+  return found;
+}
+
 Deno.test("UNUSED_METHODS are methods that nothing in the Worker mentions", () => {
   const service = readWorker();
   for (const [path, names] of Object.entries(UNUSED_METHODS)) {
     assertEquals(findMentions(service, path, names), [], path);
+    assertEquals(findSignatures(service, names), [], path);
   }
-  // What is called is found: the route of conversations appends.
+  // What is called is found: the route of conversations appends, and limits are asked for by interface.
   const calls = findMentions(service, "lib/conversations.ts", ["append"]);
   assertEquals(calls.map((call) => call.replace(/:.*/, "")), ["lib/worker/routes/chat.ts"]);
+  assert(findSignatures(service, ["limit"]).length > 0);
 });
