@@ -20,10 +20,14 @@ const HEAD_START = 0.25;
 const VIEWS_TO_FORETELL = 10;
 /** The least part of a day from which its traffic is foretold. */
 const FORETELL_DAYS = 0.02;
+/** How much of a day it takes until today's views tell more than yesterday's. */
+const EXPECTED_DAYS = 0.1;
 /** How late a listing may be, in milliseconds: writes of that long are assumed on top of it. */
 const LISTING_LAG_MS = 120_000;
 /** Writes are held back this long after a view, in milliseconds, for the visitor's next page. */
 const HOLD_MS = 21_500;
+/** Views that are held back while writes abound, at most: a crowd must not put them off. */
+const HELD_VIEWS_MAX = 3;
 /** Views that a write must save on the first day, times this power of how far the day is ahead of its plan. */
 const PRICE_FIRST = { views: 0.28, power: 5 } as const;
 /** That power where the day before has taught the price: below its plan the price stays. */
@@ -122,9 +126,11 @@ function hidden(network: NetworkView): number {
   return network.recent * LISTING_LAG_MS / (RECENT_SECONDS * 1000);
 }
 
-/** Views a day, by what a listing showed; nothing can be foretold from a few hours. */
-function viewsADay({ start, end }: Day, { at, total }: NetworkView): number {
-  return total * (end - start) / Math.max((end - start) * FORETELL_DAYS, at - start);
+/** Views a day, by what a listing showed and, as far as that is young, by what was expected. */
+function viewsADay({ start, end }: Day, { at, total }: NetworkView, expected = 0): number {
+  const gone = Math.max(FORETELL_DAYS, (at - start) / (end - start));
+  const weight = expected > 0 ? EXPECTED_DAYS : 0;
+  return (total + weight * expected) / (gone + weight);
 }
 
 /** Views of the whole day, as far as can be foretold: at least so much of yesterday's. */
@@ -132,7 +138,7 @@ function viewsToday({ today, network, before, census }: PaceInput, least = 0.5):
   const listed = before ? viewsADay(before.day, before.network) : 0;
   const yesterday = Math.max(listed, census?.total ?? 0);
   return network && network.total >= VIEWS_TO_FORETELL
-    ? Math.max(viewsADay(today, network), least * yesterday)
+    ? Math.max(viewsADay(today, network, yesterday), least * yesterday)
     : yesterday;
 }
 
@@ -178,7 +184,8 @@ export function pace(input: PaceInput): Pace {
   const demand = 0.8 * viewsToCome(input);
   const held = input.countedAt + HOLD_MS;
   if (used < plan && demand <= 1.2 * left) {
-    return { dueAt: demand <= 0.6 * left ? now : held, mode: 0, look: true, price: 0 };
+    const isHeld = demand > 0.6 * left && pending <= HELD_VIEWS_MAX;
+    return { dueAt: isHeld ? held : now, mode: 0, look: true, price: 0 };
   }
   const never: Pace = { dueAt: Infinity, mode: 2, look: true, price: 0 };
   if (left < 1) return never;
