@@ -141,6 +141,17 @@ Deno.test("the deployed Worker serves the same, whatever becomes of its store", 
         assertEquals(response.status, store === "limited" ? 202 : 503);
       });
     }
+    await t.step("hanging: whoever asks is told so within seconds, and no more", async () => {
+      const url = workerd.urls.get("hanging") ?? "";
+      const init = { method: "POST", body: '{"email":"someone@example.org"}' };
+      const answers = await Promise.all(
+        [["api/traffic", {}], ["traffic", {}], ["api/waitlist", init]].map(([path, init]) =>
+          look(`${url}${path}`, init as RequestInit)
+        ),
+      );
+      for (const answer of answers) assertEquals((answer as unknown[])[0], 503);
+      assert(!/not stored/.test(JSON.stringify(answers)));
+    });
     await t.step("fine: every view is in the report within a minute", async () => {
       const views = 4 * (PATHS.length - 1);
       assertEquals(await totalOf(fine, views), views);

@@ -23,7 +23,7 @@ import {
   viewsOf,
   waitingIn,
 } from "./day_state.ts";
-import { ANSWER_MS, within } from "./_within.ts";
+import { ANSWER_MS, within } from "./within.ts";
 import { addDays } from "./day.ts";
 import { decodeDay, encodeDay } from "./day_codec.ts";
 import { writerName } from "../writer_name.ts";

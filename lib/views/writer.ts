@@ -7,7 +7,7 @@
 import type { Budget } from "../budget.ts";
 import type { Kv } from "../kv/kv.ts";
 import { delayAfter } from "./_retry.ts";
-import { type FlushKv, flushKv } from "./_within.ts";
+import { type FlushKv, flushKv } from "./within.ts";
 import { readCensus } from "./census.ts";
 import { addDays, type Calendar, type Day } from "./day.ts";
 import { DayKeeper, DAYS_KEPT, type KeeperContext } from "./day_keeper.ts";

@@ -30,6 +30,7 @@ import type { Env } from "./env.ts";
 import { debugHeader, isAssetPath } from "../views/classify.ts";
 import { isOn } from "./rules.ts";
 import { type Isolate, type IsolateParts, makeIsolate } from "./isolate.ts";
+import { routeEnv } from "./bound_kv.ts";
 import { limitPost } from "./post_limit.ts";
 import { matchRoute } from "./router.ts";
 import { routes as ownRoutes } from "./routes.ts";
@@ -115,7 +116,8 @@ async function answer(
     return errorResponse(405, "methodNotAllowed", message, { allow: match.allow });
   }
   if (match) {
-    const context = contextOf(isolate, request, url, env, ctx, match.params);
+    const bound = routeEnv(env, isolate.clock);
+    const context = contextOf(isolate, request, url, bound, ctx, match.params);
     const response = await handle(match.route, context);
     after(isolate, ctx, () => isolate.budget.sync(isolate.edgeCache));
     flush(isolate, ctx);

@@ -19,7 +19,10 @@ const AGAIN_MS = 1_100;
 /** A signup is claimed for good; a claim whose isolate died while it stored lapses after a minute. */
 const CLAIMS = { table: "waitlist_claims", ttlSeconds: Infinity, leaseSeconds: 60 } as const;
 
-/** One read, and one write for a new address; with a D1 binding `DB`, two queries before it. */
+/**
+ * One read, and one write for a new address; with a D1 binding `DB`, two queries before it. Where KV does
+ * not answer in time (503), the address may have been stored all the same: sending it again does no harm.
+ */
 export const waitlistRoutes: readonly Route[] = [{
   method: "POST",
   path: "/api/waitlist",
