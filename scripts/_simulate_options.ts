@@ -75,7 +75,7 @@ function read(args: readonly string[]): Map<string, string> {
     const [, name = "", inline] = args[at]?.match(/^--([a-z-]+)(?:=(.*))?$/) ?? [];
     if (FLAGS.includes(name)) given.set(name, "");
     else if (VALUES.includes(name)) given.set(name, inline ?? args[++at] ?? "");
-    else throw new RangeError(`Option "${args[at]}" is not known: see --help`);
+    else throw new RangeError(`Option "${args[at]}" is not known`);
   }
   return given;
 }
@@ -99,8 +99,12 @@ export function parseSimulate(args: readonly string[]): SimulateOptions {
   const whole = (name: string, otherwise: number, most: number) =>
     Math.floor(number(name, otherwise, 1, most));
   const faults = number("faults", 0, 0, 1);
-  const mode = (["help", "loads", "sensitivity", "patterns", "world", "worlds"] as const)
-    .find((name) => given.has(name)) ?? "one";
+  const modes = (["help", "loads", "sensitivity", "patterns", "world", "worlds"] as const)
+    .filter((name) => given.has(name));
+  const [mode = "one", other] = modes;
+  if (mode !== "help" && other) {
+    throw new RangeError(`Options "--${mode}" and "--${other}" cannot be combined`);
+  }
   return {
     mode,
     json: given.has("json"),

@@ -4,6 +4,7 @@
  * @module
  */
 import { bundleWorker, stop } from "./_bundle.ts";
+import { fail, usage } from "./_failure.ts";
 import { ROOT } from "./_paths.ts";
 import { table } from "./_table.ts";
 import { parseArgs } from "node:util";
@@ -45,13 +46,12 @@ async function buildWorker({ quiet }: { readonly quiet: boolean }): Promise<void
 /** Reads the command line and builds; gives the exit code. */
 async function main(args: string[]): Promise<number> {
   try {
-    const { values } = parseArgs({ args, options: { quiet: BOOLEAN, help: BOOLEAN } });
+    const { values } = usage(() => parseArgs({ args, options: { quiet: BOOLEAN, help: BOOLEAN } }));
     if (values.help) console.log(HELP);
     else await buildWorker({ quiet: values.quiet ?? false });
     return 0;
   } catch (error) {
-    console.error(error instanceof Error ? error.message : error);
-    return 1;
+    return fail(error);
   }
 }
 

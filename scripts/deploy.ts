@@ -6,6 +6,7 @@
  */
 import { bundleWorker, stop } from "./_bundle.ts";
 import { CONFIG_FILE, readConfig } from "./_config.ts";
+import { fail, usage } from "./_failure.ts";
 import { ROOT } from "./_paths.ts";
 import { DeployError } from "./deploy/failures.ts";
 import {
@@ -199,7 +200,7 @@ async function main(args: string[]): Promise<number> {
   const abort = new AbortController();
   Deno.addSignalListener("SIGINT", () => abort.abort());
   try {
-    const options = readArguments(args);
+    const options = usage(() => readArguments(args));
     if (!options) console.log(HELP);
     else await deploy(options, abort.signal);
     return 0;
@@ -208,9 +209,9 @@ async function main(args: string[]): Promise<number> {
       console.error("Stopped. Run the same command again: it goes on with what is there.");
       return 130;
     }
-    console.error(error instanceof Error ? error.message : error);
+    const code = fail(error);
     if (error instanceof DeployError) console.error(`What to do: ${error.advice}.`);
-    return 1;
+    return code;
   }
 }
 

@@ -7,6 +7,7 @@ import { context, type Plugin } from "esbuild";
 import { Log, LogLevel, Miniflare, type MiniflareOptions } from "miniflare";
 import { BUNDLE_OPTIONS, WORKER_ENTRY } from "./_bundle.ts";
 import { CONFIG_FILE, parseVars, readConfig } from "./_config.ts";
+import { fail, messageOf, usage } from "./_failure.ts";
 import { whenLauncherEnds } from "./_launcher.ts";
 import { localWorker } from "./_local_worker.ts";
 import { ROOT } from "./_paths.ts";
@@ -141,11 +142,6 @@ Stop with Ctrl-C.`);
   await stopBundler();
 }
 
-/** What went wrong, as a sentence. */
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
 /**
  * Resolves on Ctrl-C, when the system asks to stop, or when `npx` was killed.
  * Miniflare's own listeners would end the process before what is stored is safe.
@@ -164,12 +160,11 @@ function stopSignal(): Promise<void> {
 
 if (import.meta.main) {
   try {
-    const asked = readArguments(Deno.args);
+    const asked = usage(() => readArguments(Deno.args));
     if (asked) await serve(asked.port, asked.state);
     else console.log(HELP);
     Deno.exit(0);
   } catch (error) {
-    console.error(messageOf(error));
-    Deno.exit(1);
+    Deno.exit(fail(error));
   }
 }

@@ -7,6 +7,7 @@ import { debugHeader } from "../lib/views/classify.ts";
 import { matchRoute } from "../lib/worker/router.ts";
 import { routes } from "../lib/worker/routes.ts";
 import { readConfig } from "./_config.ts";
+import { fail, messageOf, usage } from "./_failure.ts";
 import { type Fetch, findPages } from "./_pages.ts";
 import { table } from "./_table.ts";
 import { advise, routingOf } from "./_worker_first.ts";
@@ -32,7 +33,7 @@ Options:
 
 Set SCRIMP_DEBUG = "1" in the [vars] of wrangler.toml first: the Worker then marks what it counts. The
 doctor says that it is a bot, so that its own visits are not counted. It exits with 1 if anything is
-to be done.
+to be done, and with 2 if its options cannot be used.
 `;
 
 /** What is the matter with a page. */
@@ -95,6 +96,8 @@ export async function examine(site: string, options: DoctorOptions = {}): Promis
       ...init,
       redirect: "manual",
       headers: { "user-agent": AGENT, accept: "text/html", ...init.headers },
+    }).catch((error) => {
+      throw new Error(`Cannot reach ${new URL(url).origin}: ${messageOf(error)}`);
     });
   const found = await findPages(asBot, site, { pagesMax, ...list === undefined ? {} : { list } });
   const answers: Answer[] = [];
@@ -248,38 +251,56 @@ function textOf({ source, pages, advice }: Diagnosis): string {
   ].join("\n\n");
 }
 
+interface Arguments {
+  readonly site: string;
+  readonly pages: string | undefined;
+  readonly pagesMax: number;
+  readonly json: boolean;
+}
+
+/** Reads the command line; `undefined` when help was asked for. */
+function readArguments(args: string[]): Arguments | undefined {
+  const string = { type: "string" } as const;
+  const boolean = { type: "boolean", default: false } as const;
+  const { values: { pages, max = String(PAGES_MAX), json, help }, positionals } = parseArgs({
+    args,
+    options: { pages: string, max: string, json: boolean, help: boolean },
+    allowPositionals: true,
+  });
+  if (help) return undefined;
+  const [site, ...others] = positionals;
+  if (
+    site === undefined || others.length > 0 || !/^https?:\/\//i.test(site) || !URL.canParse(site)
+  ) {
+    throw new TypeError(
+      "Cannot examine that: expected one address such as https://site.example/",
+    );
+  }
+  const pagesMax = Number(max);
+  if (!Number.isSafeInteger(pagesMax) || pagesMax < 1) {
+    throw new RangeError(`Cannot ask for ${max} pages: expected an integer of at least 1`);
+  }
+  return { site, pages, pagesMax, json };
+}
+
 /** Reads the command line and examines; gives the exit code. */
 async function main(args: string[]): Promise<number> {
-  const string = { type: "string" } as const;
-  const boolean = { type: "boolean" } as const;
   try {
-    const { values, positionals } = parseArgs({
-      args,
-      options: { pages: string, max: string, json: boolean, help: boolean },
-      allowPositionals: true,
-    });
-    if (values.help) {
+    const asked = usage(() => readArguments(args));
+    if (!asked) {
       console.log(HELP);
       return 0;
     }
-    const [site] = positionals;
-    if (site === undefined || !/^https?:\/\//i.test(site) || !URL.canParse(site)) {
-      throw new TypeError("Cannot examine that: expected an address such as https://site.example/");
-    }
-    const pagesMax = Number(values.max ?? PAGES_MAX);
-    if (!Number.isSafeInteger(pagesMax) || pagesMax < 1) {
-      throw new RangeError(`Cannot ask for ${values.max} pages: expected an integer of at least 1`);
-    }
-    const list = values.pages === undefined ? {} : { list: await read(values.pages) };
+    const { site, pages, pagesMax, json } = asked;
+    const list = pages === undefined ? {} : { list: await read(pages) };
     const config = await readConfig().catch(() => undefined);
     const first = config?.assets?.run_worker_first;
     const workerFirst = first === undefined ? {} : { workerFirst: first };
     const diagnosis = await examine(site, { ...list, ...workerFirst, pagesMax });
-    console.log(values.json ? JSON.stringify(diagnosis, undefined, 2) : textOf(diagnosis));
+    console.log(json ? JSON.stringify(diagnosis, undefined, 2) : textOf(diagnosis));
     return diagnosis.advice.length === 0 ? 0 : 1;
   } catch (error) {
-    console.error(error instanceof Error ? error.message : error);
-    return 1;
+    return fail(error);
   }
 }
 

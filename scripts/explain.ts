@@ -5,6 +5,7 @@
  */
 import type { ClassifyOptions } from "../lib/views/classify.ts";
 import { explain, type Explanation } from "../lib/views/explain.ts";
+import { fail, usage } from "./_failure.ts";
 import { BROWSER, readSiteRules } from "./_site_rules.ts";
 import { parseArgs } from "node:util";
 
@@ -61,7 +62,7 @@ export function explainCommand(args: readonly string[], rules: ClassifyOptions):
   if (values.help) return HELP;
   const [address, ...others] = positionals;
   if (address === undefined || others.length > 0) {
-    throw new TypeError("Cannot explain that: expected one URL, see --help");
+    throw new TypeError("Cannot explain that: expected one URL");
   }
   if (!/^https?:\/\//i.test(address) || !URL.canParse(address)) {
     throw new TypeError(
@@ -101,11 +102,10 @@ function textOf({ header, because }: Explanation): string {
 async function main(args: readonly string[]): Promise<number> {
   try {
     const { rules } = await readSiteRules();
-    console.log(explainCommand(args, rules));
+    console.log(usage(() => explainCommand(args, rules)));
     return 0;
   } catch (error) {
-    console.error(error instanceof Error ? error.message : error);
-    return 1;
+    return fail(error);
   }
 }
 

@@ -4,6 +4,7 @@
  * @module
  */
 import { parseArgs } from "node:util";
+import { fail, usage } from "./_failure.ts";
 import { type Days, finishDays, type ImportDay, readImport } from "./_import_formats.ts";
 import { table } from "./_table.ts";
 import { askWorker, LOCAL_URL, readBase } from "./_traffic_client.ts";
@@ -67,12 +68,16 @@ async function readFiles({ files, site }: Options): Promise<ImportDay[]> {
     seen.add(text);
     try {
       const read = readImport(text, days, site);
-      console.log(`${file}: ${read.format}, ${read.days} days`);
+      console.log(`${file}: ${read.format}, ${daysText(read.days)}`);
     } catch (error) {
       throw new Error(`${file}: ${error instanceof Error ? error.message : error}`);
     }
   }
   return finishDays(days);
+}
+
+function daysText(days: number): string {
+  return days === 1 ? "1 day" : `${days} days`;
 }
 
 /** What is stored, by day. */
@@ -111,7 +116,7 @@ async function importAll(options: Options): Promise<void> {
   ]));
   const written = [...actions.values()].filter((action) => action === "write").length;
   console.log(
-    `${written} days ${options.dryRun ? "would be " : ""}written, ${
+    `${daysText(written)} ${options.dryRun ? "would be " : ""}written, ${
       actions.size - written
     } kept as they are, ${all.length - days.length} too old: days are kept for ${DAYS_KEPT} days`,
   );
@@ -119,23 +124,16 @@ async function importAll(options: Options): Promise<void> {
 
 /** Reads the command line and imports; gives the exit code. */
 async function main(args: string[]): Promise<number> {
-  let options: Options | undefined;
   try {
-    options = readArguments(args);
-  } catch (error) {
-    console.error(`${error instanceof Error ? error.message : error}\n\n${HELP}`);
-    return 2;
-  }
-  if (!options) {
-    console.log(HELP);
-    return 0;
-  }
-  try {
+    const options = usage(() => readArguments(args));
+    if (!options) {
+      console.log(HELP);
+      return 0;
+    }
     await importAll(options);
     return 0;
   } catch (error) {
-    console.error(error instanceof Error ? error.message : error);
-    return 1;
+    return fail(error);
   }
 }
 

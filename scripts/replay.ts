@@ -8,6 +8,7 @@ import { Calendar } from "../lib/views/day.ts";
 import { countsOf, emptyTally, type Tally, tallyVerdict } from "../lib/views/tally.ts";
 import type { DayCounts, TrafficWarning } from "../lib/views/types.ts";
 import { trafficWarning } from "../lib/views/warning.ts";
+import { fail, usage } from "./_failure.ts";
 import { parseLogLine } from "./_log_lines.ts";
 import { readSiteRules } from "./_site_rules.ts";
 import { table } from "./_table.ts";
@@ -181,44 +182,53 @@ async function open(
   return { log: readable.pipeThrough(new DecompressionStream("gzip")), size: undefined };
 }
 
+/** Shows how far it is, where somebody looks. */
+function showProgress(lines: number, bytes: number, size: number | undefined): void {
+  if (!Deno.stderr.isTerminal()) return;
+  const share = size === undefined ? "" : `, ${Math.floor(bytes * 100 / Math.max(1, size))} %`;
+  Deno.stderr.writeSync(
+    new TextEncoder().encode(`\r${lines.toLocaleString("en-US")} lines${share}`),
+  );
+}
+
 /** Reads the command line and replays; gives the exit code. */
 async function main(args: string[]): Promise<number> {
   const string = { type: "string" } as const;
   const boolean = { type: "boolean" } as const;
   try {
-    const { values, positionals } = parseArgs({
-      args,
-      options: { host: string, "time-zone": string, json: boolean, help: boolean },
-      allowPositionals: true,
-    });
+    const { values, positionals } = usage(() =>
+      parseArgs({
+        args,
+        options: { host: string, "time-zone": string, json: boolean, help: boolean },
+        allowPositionals: true,
+      })
+    );
     if (values.help) {
       console.log(HELP);
       return 0;
     }
     const [file] = positionals;
-    if (file === undefined) {
-      throw new TypeError("Cannot replay nothing: expected a file, see --help");
+    if (file === undefined || positionals.length > 1) {
+      return usage(() => {
+        throw new TypeError(`Cannot replay ${positionals.length} files: expected one`);
+      });
     }
     const site = await readSiteRules();
     const { log, size } = await open(file);
-    const encoder = new TextEncoder();
     const result = await replay(log, {
       rules: site.rules,
       host: values.host ?? "localhost",
       timeZone: values["time-zone"] ?? site.timeZone,
-      onProgress(lines, bytes) {
-        const share = size === undefined
-          ? ""
-          : `, ${Math.floor(bytes * 100 / Math.max(1, size))} %`;
-        Deno.stderr.writeSync(encoder.encode(`\r${lines.toLocaleString("en-US")} lines${share}`));
-      },
+      onProgress: (lines, bytes) => showProgress(lines, bytes, size),
     });
-    Deno.stderr.writeSync(encoder.encode("\n"));
+    if (Deno.stderr.isTerminal()) console.error();
     console.log(values.json ? JSON.stringify(result, undefined, 2) : textOf(result));
+    if (result.lines > 0 && result.unreadable === result.lines) {
+      throw new TypeError("No line could be read: is the log in one of the formats of --help?");
+    }
     return 0;
   } catch (error) {
-    console.error(error instanceof Error ? error.message : error);
-    return 1;
+    return fail(error);
   }
 }
 

@@ -5,6 +5,7 @@
  */
 import { parseArgs } from "node:util";
 import type { RangeReport } from "../lib/views/types.ts";
+import { fail, usage } from "./_failure.ts";
 import { reportText } from "./_report_text.ts";
 import { askWorker, LOCAL_URL, readBase } from "./_traffic_client.ts";
 
@@ -58,18 +59,12 @@ function columns(): number {
 
 /** Reads the command line and prints; gives the exit code. */
 async function main(args: string[]): Promise<number> {
-  let options: Options | undefined;
   try {
-    options = readArguments(args);
-  } catch (error) {
-    console.error(`${error instanceof Error ? error.message : error}\n\n${HELP}`);
-    return 2;
-  }
-  if (!options) {
-    console.log(HELP);
-    return 0;
-  }
-  try {
+    const options = usage(() => readArguments(args));
+    if (!options) {
+      console.log(HELP);
+      return 0;
+    }
     const answer = await askWorker(options.url, `/api/traffic?days=${options.days}`);
     const report: RangeReport = await answer.json();
     const color = Deno.stdout.isTerminal() && !Deno.env.get("NO_COLOR");
@@ -80,8 +75,7 @@ async function main(args: string[]): Promise<number> {
     );
     return 0;
   } catch (error) {
-    console.error(error instanceof Error ? error.message : error);
-    return 1;
+    return fail(error);
   }
 }
 

@@ -8,6 +8,7 @@ import { scrimp } from "../tests/sim/designs.ts";
 import { repeatCommand } from "../tests/sim/hostile_options.ts";
 import { runHostile } from "../tests/sim/hostile_world.ts";
 import { type NetworkOptions, simulateNetwork } from "../tests/sim/network.ts";
+import { fail, usage } from "./_failure.ts";
 import { HELP, parseSimulate, type SimulateOptions } from "./_simulate_options.ts";
 import { assumptions, resultChart, resultTable, type SimulateRow } from "./_simulate_text.ts";
 
@@ -121,7 +122,7 @@ async function patterns({ network, json }: SimulateOptions): Promise<number> {
 
 /** Does what is asked for; gives the exit code. */
 async function main(args: readonly string[]): Promise<number> {
-  const options = parseSimulate(args);
+  const options = usage(() => parseSimulate(args));
   if (options.mode === "help") return console.log(HELP) ?? 0;
   if (options.mode === "world" || options.mode === "worlds") return await worlds(options);
   if (options.mode === "patterns") return await patterns(options);
@@ -137,8 +138,6 @@ if (import.meta.main) {
   try {
     Deno.exitCode = await main(Deno.args);
   } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    console.error(error.message);
-    Deno.exitCode = 1;
+    Deno.exitCode = fail(error);
   }
 }

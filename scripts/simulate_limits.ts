@@ -13,6 +13,8 @@ import { KvWorld } from "../lib/kv/kv_world.ts";
 import { RateLimiter, type RateLimiterOptions } from "../lib/rate_limiter.ts";
 import { RateLimiterObject, StrictRateLimiter } from "../lib/rate_limiter_object.ts";
 import { seededRandom } from "../lib/sim/random.ts";
+import { fail, usage } from "./_failure.ts";
+import { parseArgs } from "node:util";
 
 /** A way to limit. */
 export type LimitDesign = "naive" | "memory" | "ours" | "strict";
@@ -201,19 +203,48 @@ const HELP =
   --help        print this
 `;
 
-function option(args: readonly string[], name: string, otherwise: number): number {
-  const at = args.indexOf(name);
-  const value = at < 0 ? otherwise : Number(args[at + 1]);
-  if (Number.isFinite(value) && value >= 0) return value;
-  throw new RangeError(`Option "${name}" must be a number of at least 0: got "${args[at + 1]}"`);
+/** A day. */
+const MINUTES_MAX = 1_440;
+
+interface Arguments {
+  readonly seed: number;
+  readonly minutes: number;
+  readonly faultRate: number;
+  readonly json: boolean;
+}
+
+function numberOf(name: string, text: string, least: number, most: number): number {
+  const value = Number(text);
+  if (text !== "" && value >= least && value <= most) return value;
+  throw new RangeError(`Option "${name}" must be a number from ${least} to ${most}: got "${text}"`);
+}
+
+/** Reads the command line; `undefined` when help was asked for. */
+function readArguments(args: string[]): Arguments | undefined {
+  const { values } = parseArgs({
+    args,
+    options: {
+      seed: { type: "string", default: "1" },
+      minutes: { type: "string", default: "30" },
+      faults: { type: "string", default: "0" },
+      json: { type: "boolean", default: false },
+      help: { type: "boolean", short: "h" },
+    },
+  });
+  if (values.help) return undefined;
+  return {
+    seed: numberOf("--seed", values.seed, 0, 2 ** 32 - 1),
+    minutes: numberOf("--minutes", values.minutes, 1, MINUTES_MAX),
+    faultRate: numberOf("--faults", values.faults, 0, 1),
+    json: values.json,
+  };
 }
 
 /** Runs all designs at all limits and prints what came of it. */
-async function main(args: readonly string[]): Promise<void> {
-  if (args.includes("--help")) return console.log(HELP);
-  const seed = option(args, "--seed", 1);
-  const minutes = Math.max(1, option(args, "--minutes", 30));
-  const faultRate = option(args, "--faults", 0);
+async function main(args: string[]): Promise<void> {
+  const asked = usage(() => readArguments(args));
+  if (!asked) return console.log(HELP);
+  const { seed, minutes, faultRate, json } = asked;
   const outcomes: LimitOutcome[] = [];
   for (const limit of LIMIT_CASES) {
     for (const load of [12, 0.8]) {
@@ -222,7 +253,7 @@ async function main(args: readonly string[]): Promise<void> {
       }
     }
   }
-  if (args.includes("--json")) return console.log(JSON.stringify(outcomes, null, 2));
+  if (json) return console.log(JSON.stringify(outcomes, null, 2));
   const head = [
     "limit",
     "load",
@@ -257,4 +288,8 @@ async function main(args: readonly string[]): Promise<void> {
   );
 }
 
-if (import.meta.main) await main(Deno.args);
+if (import.meta.main) {
+  await main(Deno.args).catch((error) => {
+    Deno.exitCode = fail(error);
+  });
+}

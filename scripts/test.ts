@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { fail, usage } from "./_failure.ts";
 import { type Gate, type GateContext, GATES, type Verdict } from "./_gates.ts";
 import { parseArgs } from "node:util";
 
@@ -102,10 +103,9 @@ async function runGates(gates: readonly Gate[], context: GateContext): Promise<V
 async function main(args: string[]): Promise<number> {
   let asked: Arguments | undefined;
   try {
-    asked = parseArguments(args, Math.floor(Math.random() * 2 ** 31));
+    asked = usage(() => parseArguments(args, Math.floor(Math.random() * 2 ** 31)));
   } catch (error) {
-    console.error(`${error instanceof Error ? error.message : error}\n\n${HELP}`);
-    return 2;
+    return fail(error);
   }
   if (!asked) {
     console.log(HELP);
