@@ -218,7 +218,8 @@ export class PageViews {
    */
   isFlushDue(): boolean {
     const now = this.#clock.now();
-    if (now >= this.#flushUntil) return this.#viewsWait || this.#skipsWait;
+    // A clock that was set back does not make a flush last for hours.
+    if (now >= this.#flushUntil || now < this.#flushedAt) return this.#viewsWait || this.#skipsWait;
     return this.#viewsWait && now - this.#flushedAt > FLUSH_YOUNG_MS;
   }
 

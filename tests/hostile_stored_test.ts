@@ -41,11 +41,13 @@ Deno.test("parseCensus() believes no absurd number, and readCensus() never throw
   assertEquals(parseCensus(CENSUS), CENSUS as never);
   const bad: unknown[] = [null, "x", 5, [], {}, { ...CENSUS, visits: undefined }];
   for (const name of Object.keys(CENSUS)) {
-    for (const wrong of [1e308, -1, null, "1", NaN]) {
+    for (const wrong of [-1, null, "1", NaN]) {
       bad.push({ ...CENSUS, [name]: name === "visits" ? { LHR: wrong } : wrong });
     }
   }
-  bad.push({ ...CENSUS, price: 11 }, { ...CENSUS, days: 400 });
+  for (const wrong of [11, 1e308]) {
+    bad.push({ ...CENSUS, price: wrong }, { ...CENSUS, days: wrong });
+  }
   const kv = new MemoryKv({ now: () => NOON });
   for (const census of bad) {
     assertEquals(parseCensus(census), undefined, JSON.stringify(census));

@@ -7,7 +7,7 @@
 import type { Kv } from "../kv/kv.ts";
 import { type NetworkView, viewNetwork } from "./network.ts";
 import { coloOf, type ListedShard } from "./shard.ts";
-import { parseJson } from "./tally.ts";
+import { isAmount, parseJson } from "./tally.ts";
 
 /** Views of a data center at which some of them probably wait at midnight, where writes are scarce. */
 const VIEWS_TO_WAIT = 12;
@@ -26,8 +26,7 @@ const AIM = 0.9;
 const VISITS = { day: 288, most: 2_000, least: 0.05 } as const;
 /** Data centers that are remembered. */
 const DATA_CENTERS_MAX = 1_000;
-/** The largest number of a stored census that is believed, and the largest price and sum of days. */
-const NUMBER_MAX = 1e9;
+/** The largest price and the largest sum of days that are believed. Other numbers live for a day only. */
 const PRICE_MAX = 10;
 
 /** What one day teaches the next: how large the network is, and what it still has to store. */
@@ -159,8 +158,7 @@ export function parseCensus<T extends Census | NetworkCensus>(value: unknown): T
   const { dataCenters, total, weight, finals, price, days, visits } = census;
   const many: unknown[] = visits instanceof Object ? Object.values(visits) : [visits];
   const numbers = [dataCenters, total, weight, finals, price, days, ...many];
-  return numbers.every((n) => Number.isFinite(n) && Number(n) >= 0 && Number(n) <= NUMBER_MAX) &&
-      Math.max(Number(price), Number(days)) <= PRICE_MAX
+  return numbers.every(isAmount) && Math.max(Number(price), Number(days)) <= PRICE_MAX
     ? census as T
     : undefined;
 }

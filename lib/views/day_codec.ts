@@ -7,7 +7,7 @@
 import { type Census, parseCensus } from "./census.ts";
 import type { DayState, Part, Shard } from "./day_state.ts";
 import { parseNetwork } from "./network.ts";
-import { countsOf, isCount, parseJson, parseTally } from "./tally.ts";
+import { countsOf, isAmount, parseJson, parseTally } from "./tally.ts";
 
 /** A part as JSON: `[at, writes, late, counts]`. */
 type PartJson = [number, number, number, unknown];
@@ -20,7 +20,7 @@ function parsePart(value: unknown): Part | undefined {
   if (!Array.isArray(value)) return undefined;
   const [at, writes, late, counts] = value;
   const tally = parseTally(counts);
-  if (!tally || !Number.isFinite(at) || !isCount(writes) || !isCount(late)) return undefined;
+  if (!tally || ![at, writes, late].every(isAmount)) return undefined;
   return { at, writes, late, tally };
 }
 
@@ -50,7 +50,7 @@ function parseShard(value: any): Shard | undefined {
   if (!Array.isArray(value.parts) || !Array.isArray(value.folded)) return undefined;
   const { born, stored } = value;
   const numbers = [born, stored?.at, stored?.total, stored?.events, stored?.writes];
-  if (!numbers.every(Number.isFinite)) return undefined;
+  if (!numbers.every(isAmount)) return undefined;
   const parts = new Map<string, Part>();
   for (const entry of value.parts) {
     const part = parsePart(entry?.[1]);
@@ -79,7 +79,7 @@ export function decodeDay(text: string | undefined, day: string): DayState | und
   }
   const { lesson, visits = 0, leaseUntil, restUntil, refusals } = value;
   const numbers = [lesson?.at, visits, leaseUntil, restUntil, refusals];
-  return numbers.every(Number.isFinite)
+  return numbers.every(isAmount)
     ? {
       ...value,
       shards,

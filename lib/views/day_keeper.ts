@@ -18,6 +18,7 @@ import {
   type Part,
   PART_OPEN_MS,
   primaryShard,
+  setBack,
   type Shard,
   sumShard,
   viewsOf,
@@ -186,6 +187,7 @@ export class DayKeeper {
       const theirs = decodeDay(await this.#ask(day, (cache) => cache.get(key)), day);
       const views = theirs ? viewsOf(theirs) : 0;
       if (theirs) mergeDay(state, theirs);
+      setBack(state, this.#context.clock.now());
       if (viewsOf(state) > views) this.#unsure.add(day);
       if (theirs) return void this.#hits++;
     }

@@ -20,6 +20,8 @@ import type { NetworkView } from "./network.ts";
 export const PART_OPEN_MS = 30 * 60_000;
 /** How long a part must have been silent before it is folded; longer than any isolate adds to it. */
 const PART_CLOSED_MS = 2 * PART_OPEN_MS;
+/** How far another isolate's clock may be ahead, in milliseconds. */
+const AHEAD_MS = 60_000;
 /** How many more keys a part keeps than are stored, so that a late riser can still rise. */
 const PART_KEYS_FACTOR = 4;
 /** Parts of a shard above which silent ones are folded together. */
@@ -331,6 +333,22 @@ export function mergeDay(mine: DayState, theirs: DayState): void {
   }
   if (theirs.restUntil > mine.restUntil) mine.refusals = theirs.refusals;
   keepMost(mine, theirs, "visits", "restUntil");
+}
+
+/**
+ * Corrects what a clock that was ahead has left, or everybody would wait until its time has come.
+ *
+ * @param state The day.
+ * @param now The time, in milliseconds.
+ */
+export function setBack(state: DayState, now: number): void {
+  const most = now + AHEAD_MS;
+  for (const shard of state.shards.values()) {
+    for (const part of shard.parts.values()) part.at = Math.min(part.at, most);
+    if (shard.stored.at > most) shard.stored = { ...shard.stored, at: now };
+  }
+  state.leaseUntil = Math.min(state.leaseUntil, most);
+  if (Number(state.network?.at) > most) state.network = undefined;
 }
 
 /**

@@ -5,6 +5,7 @@
  */
 
 import { coloOf, type ListedShard, type NetworkUse } from "./shard.ts";
+import { isAmount } from "./tally.ts";
 
 /** The network, as one listing of a day's shards showed it. */
 export interface NetworkView {
@@ -127,7 +128,5 @@ export function parseNetwork(value: unknown): NetworkView | undefined {
   const view: Partial<NetworkView> = Object(value);
   const { at, used, recent, writers, weight, total, foretold } = view;
   const numbers = [at, used?.writes, used?.late, recent, writers, weight, total, foretold];
-  return numbers.every((n) => Number.isFinite(n) && Number(n) >= 0)
-    ? { ...(view as NetworkView), other: {} }
-    : undefined;
+  return numbers.every(isAmount) ? { ...(view as NetworkView), other: {} } : undefined;
 }

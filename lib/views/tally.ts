@@ -156,7 +156,12 @@ export function countsOf(tally: Tally): DayCounts {
 
 /** Whether a value is a whole number of at least 0. */
 export function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && Number(value) >= 0;
+  return isAmount(value) && Number.isSafeInteger(value);
+}
+
+/** Whether a value is a number of at least 0. */
+export function isAmount(value: unknown): value is number {
+  return Number.isFinite(value) && Number(value) >= 0;
 }
 
 /** Reads counts from foreign data; `undefined` where they are none. */
