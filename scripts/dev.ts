@@ -30,7 +30,7 @@ Options:
   --state FOLDER  Where stored data is kept between runs. Default: ${STATE_FOLDER}
   --help          Print this
 
-Secrets such as ADMIN_TOKEN are read from .dev.vars, one NAME=value a line.
+Secrets such as ADMIN_TOKEN are read from .dev.vars when it starts, one NAME=value a line.
 `;
 
 /** Reads the command line; `undefined` when help was asked for. */
