@@ -218,9 +218,10 @@ function isBusy(input: PaceInput, viewsAWrite = VIEWS_A_WRITE_MANY): boolean {
 }
 
 /** The share of the writes that goes into freshness: the busier data centers are, the less is at risk. */
-function freshness({ census }: PaceInput): number {
-  if (!census) return FRESHNESS.least;
-  const views = census.total / Math.max(1, census.dataCenters);
+function freshness(input: PaceInput): number {
+  const { census } = input;
+  if (!census && !isBusy(input, VIEWS_A_WRITE_KEPT)) return FRESHNESS.least;
+  const views = viewsToday(input, 1) / Math.max(1, census?.dataCenters ?? DATA_CENTERS_BUSY);
   const share = 1 - Math.exp(-views / VIEWS_TO_FRESHEN);
   return Math.min(FRESHNESS.most, Math.max(FRESHNESS.least, share));
 }
