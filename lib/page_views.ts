@@ -65,7 +65,7 @@ export interface PageViewsOptions extends ClassifyOptions {
    * four of its own where there are fewer than 200.
    *
    * Data centers see each other in listings, which lag by up to a minute. What they write while the last
-   * writes of the budget are hidden from them goes beyond it: below 100 writes a day at most one write
+   * writes of the budget are hidden from them goes beyond it: below 250 writes a day at most one write
    * a data center and day that still has something to store. Where listings fail, each data center keeps
    * to a schedule of its own, of at most 48 writes.
    *
@@ -229,7 +229,7 @@ export class PageViews {
    *
    * Each of its rounds, at most six, costs at most one read, one list, and one write for each day that
    * has something to store; without the cache at most one read and, rarely, one write more. Where a
-   * budget is below 100 writes a day, or late writes are many, it costs up to two lists more. No operation
+   * budget is below 250 writes a day, or late writes are many, it costs up to two lists more. No operation
    * is waited for for more than five seconds.
    */
   async flush(): Promise<void> {

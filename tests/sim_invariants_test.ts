@@ -112,3 +112,16 @@ Deno.test("views that grow too old to be stored are dropped, and the report says
     assert(known <= made && known >= made - madeByDead - rounded, text);
   }
 });
+
+for (const cron of ["daily", "none"] as const) {
+  Deno.test(`a budget of 100 writes holds over 250 data centers, cron ${cron}`, async () => {
+    const options = { seed: 77, viewsPerDay: 3_000, dataCenters: 250, days: 3, cron };
+    const { days, rejections } = await simulateNetwork({ ...options, design: scrimp(100) });
+    assertEquals(rejections, 0);
+    for (const { overCount, refused, writes, lists } of days) {
+      assertEquals([overCount, refused], [0, 0]);
+      assert(writes <= 101 + (cron === "daily" ? 4 : 0), `${writes} writes`);
+      assert(lists < 1_000, `${lists} lists`);
+    }
+  });
+}

@@ -54,7 +54,7 @@ const AGAIN_MS = 30 * 60_000;
 const HINT_AGAIN_MS = 15 * 60_000;
 const HINT_WRITES = 16;
 /** Below so many writes a day each of them is preceded by a look at both days. */
-const WRITES_FEW = 100;
+const WRITES_FEW = 250;
 /** How often the day before is listed along with today, and after how long again, in milliseconds. */
 const LOOK_BACK = 0.25;
 const LOOK_BACK_MS = 3 * 3_600_000;
@@ -241,7 +241,7 @@ export class ShardWriter {
       const due = views <= 0 || (sum.late >= LATE_WRITES_MAX && scarce && views < LATE_VIEWS)
         ? Infinity
         : !allowed && !look
-        ? now + AGAIN_MS
+        ? now + AGAIN_MS * 2 ** state.refusals
         : Math.max(soonest, scarce ? today.start + LATE_FROM_MS : now);
       return { due, look };
     }

@@ -119,7 +119,7 @@ export function scrimp(writesPerDay = 400): Design {
       return { view: (page) => void views.count(requestOf(page), PAGE, ctx) };
     },
     async daily(kv, today) {
-      await rollUpDays(kv, today);
+      await rollUpDays(kv, today, { writesPerDay });
     },
   };
 }

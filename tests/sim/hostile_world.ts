@@ -223,7 +223,7 @@ class Hostile {
     if (this.#state === "calm") kv.calm();
     const today = this.#calendar.dayAt(this.#sim.clock.now()).name;
     // A cron trigger that fails is a line in the log.
-    await rollUpDays(kv.kv, today).catch(() => {});
+    await rollUpDays(kv.kv, today, { writesPerDay: this.#options.writesPerDay }).catch(() => {});
   }
 
   #days(): string[] {
