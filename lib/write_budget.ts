@@ -72,6 +72,20 @@ export interface PurposeStatus {
   readonly runsOutAt: number | null;
 }
 
+/** What a data center has last heard of the network. */
+interface Heard {
+  /** When, in milliseconds; 0 for not today. */
+  readonly at: number;
+  /** The network's writes by purpose. */
+  readonly network: Readonly<Record<string, number>>;
+  /** This data center's own at that time. */
+  readonly here: Readonly<Record<string, number>>;
+  /** Data centers. */
+  readonly writers: number;
+  /** This data center's part of the network's views, from 0 to 1. */
+  readonly part: number;
+}
+
 /** One isolate's operations by purpose. */
 type Ledger = Record<string, OperationCounts>;
 
@@ -80,7 +94,8 @@ type Ledger = Record<string, OperationCounts>;
  *
  * A purpose's share becomes available over the day, so that a burst cannot spend it at once. What this
  * data center has used since the network was last heard of is taken to have been used by every other
- * data center too. `note()` books what must be done regardless, such as a signup.
+ * data center too, and once it knows its part of the network's views, it takes no more of a share than
+ * that part. `note()` books what must be done regardless, such as a signup.
  */
 export class WriteBudget implements Budget {
   readonly #now: () => number;
@@ -92,11 +107,9 @@ export class WriteBudget implements Budget {
   #own = emptyLedger();
   /** Other isolates of this data center, by name. */
   #others = new Map<string, Ledger>();
-  #network: ReadonlyMap<string, number> = new Map();
-  /** This data center's writes when the network was last heard of. */
-  #heard: ReadonlyMap<string, number> = new Map();
-  #writers = 1;
-  #changed = false;
+  #heard: Heard = { at: 0, network: counts(), here: counts(), writers: 1, part: 1 };
+  /** Whether there is something to tell or, at first, to hear. */
+  #changed = true;
   #syncedAt = 0;
 
   /**
@@ -143,7 +156,12 @@ export class WriteBudget implements Budget {
     const now = this.#turn();
     const share = this.#shares.get(purpose) ?? 0;
     if (operation === "write") {
-      const wanted = this.#networkWrites(purpose) + count;
+      const here = (this.#here()[purpose]?.write ?? 0) + count;
+      // Its part of a share is rounded, so that small data centers get a write too where that is due.
+      const wanted = Math.max(
+        this.#networkWrites(purpose) + count,
+        (here - 0.5) / this.#heard.part,
+      );
       const gone = now % DAY_MS / DAY_MS;
       if (wanted > share * (this.#headStart + (1 - this.#headStart) * gone)) {
         const at = (wanted / share - this.#headStart) / (1 - this.#headStart);
@@ -188,12 +206,23 @@ export class WriteBudget implements Budget {
    * @param _day Not needed: listings are of today.
    * @param network Writes by purpose.
    * @param writers Data centers.
+   * @param part This data center's part of the network's views, from 0 to 1: as much of each share is its
+   *   own.
    */
-  learn(_day: string, network: Readonly<Record<string, number>>, writers: number): void {
-    this.#turn();
-    this.#network = new Map(Object.entries(network));
-    this.#heard = new Map(Object.entries(this.local()));
-    this.#writers = Math.max(1, writers);
+  learn(
+    _day: string,
+    network: Readonly<Record<string, number>>,
+    writers: number,
+    part: number = 1,
+  ): void {
+    this.#heard = {
+      at: this.#turn(),
+      network: counts(network),
+      here: counts(this.local()),
+      writers,
+      part,
+    };
+    this.#changed = true;
   }
 
   /**
@@ -214,9 +243,15 @@ export class WriteBudget implements Budget {
       // The day may have ended while the cache was asked.
       if (key !== `budget:${this.#day}`) return;
       this.#merge(theirs);
+      // Until the network is heard of today, this data center's part is yesterday's.
+      if (this.#heard.at === 0) {
+        const { heard } = parseRecord(await cache.get(`budget:${this.#day - 1}`)) ?? {};
+        this.#hear({ ...Object(heard), network: null, here: null });
+      }
       const parts = [...this.#others, [this.#name, this.#own] as const];
       const kept = parts.sort((a, b) => size(b[1]) - size(a[1])).slice(0, PARTS_MAX);
-      await cache.set(key, JSON.stringify({ v: 1, parts: kept }), 2 * DAY_MS / 1000);
+      const text = JSON.stringify({ v: 1, parts: kept, heard: this.#heard });
+      await cache.set(key, text, 2 * DAY_MS / 1000);
     } catch {
       // The ledger stays in memory; the next change tries again.
       this.#changed = true;
@@ -262,7 +297,7 @@ export class WriteBudget implements Budget {
       this.#day = day;
       this.#own = emptyLedger();
       this.#others = new Map();
-      this.#network = this.#heard = new Map();
+      this.#heard = { ...this.#heard, at: 0, network: counts(), here: counts() };
     }
     return now;
   }
@@ -281,13 +316,24 @@ export class WriteBudget implements Budget {
 
   #networkWrites(purpose: string): number {
     const here = this.#here()[purpose]?.write ?? 0;
-    const since = here - (this.#heard.get(purpose) ?? 0);
-    return Math.max(here, (this.#network.get(purpose) ?? 0) + Math.max(0, since) * this.#writers);
+    const { network, here: known, writers } = this.#heard;
+    const since = here - (known[purpose] ?? 0);
+    return Math.max(here, (network[purpose] ?? 0) + Math.max(0, since) * Math.max(1, writers));
+  }
+
+  /** Takes over what another isolate has heard, if that is later. */
+  #hear(heard: unknown): void {
+    const { at, network, here, writers, part }: Heard = Object(heard);
+    const numbers = [at, writers, part, ...Object.values({ ...network, ...here })];
+    if (at > this.#heard.at && numbers.every((number) => number >= 0)) {
+      this.#heard = { at, network: counts(network), here: counts(here), writers, part };
+    }
   }
 
   /** Takes over other isolates' ledgers; each only ever grows, so the larger copy is the later one. */
-  #merge({ v, parts }: Readonly<Record<string, unknown>> = {}): void {
+  #merge({ v, parts, heard }: Readonly<Record<string, unknown>> = {}): void {
     if (v !== 1) return;
+    this.#hear(heard);
     for (const entry of asArray(parts)) {
       const [name, counts] = asArray(entry);
       if (typeof name !== "string" || name === this.#name) continue;
@@ -314,6 +360,11 @@ function size(ledger: Ledger): number {
     for (const count of Object.values(counts)) total += count;
   }
   return total;
+}
+
+/** Without a prototype, as above. */
+function counts(record: Readonly<Record<string, number>> = {}): Readonly<Record<string, number>> {
+  return Object.assign(emptyLedger(), record);
 }
 
 function parseLedger(value: unknown): Ledger | undefined {

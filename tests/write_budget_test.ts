@@ -6,14 +6,15 @@ import { mapCache } from "./_traffic_worker.ts";
 const DAY = 86_400_000;
 const HOUR = 3_600_000;
 
-function ledger(at = 0, shares: Record<string, number> = { search: 100 }, chance = 0.5) {
+function ledger(
+  at = 0,
+  shares: Record<string, number> = { search: 100 },
+  chance = 0.5,
+  headStart = 0.3,
+) {
   const time = { now: at };
-  const budget = new WriteBudget({
-    now: () => time.now,
-    random: () => chance,
-    shares,
-    headStart: 0.3,
-  });
+  const random = () => chance;
+  const budget = new WriteBudget({ now: () => time.now, random, shares, headStart });
   return { time, budget };
 }
 
@@ -144,10 +145,54 @@ Deno.test("sync() asks the cache nothing while nothing has changed", async () =>
   };
   const { time, budget } = ledger();
   time.now = 10_000;
-  await budget.sync(cache);
-  budget.note("a", "read");
+  // Once for what others have left today and, since that is nothing, yesterday.
   for (let n = 0; n < 5; n++) await budget.sync(cache);
-  assertEquals(calls, 1);
+  assertEquals(calls, 2);
+  budget.learn("today", {}, 1);
+  time.now += 10_000;
+  for (let n = 0; n < 5; n++) await budget.sync(cache);
+  assertEquals(calls, 3);
+  time.now += 10_000;
+  await budget.sync(cache);
+  assertEquals(calls, 3);
+});
+
+Deno.test("take() gives a data center its part of a share, rounded, and no more", () => {
+  const { time, budget } = ledger(0, { search: 100 }, 0.5, 1);
+  time.now = 0;
+  const taken = (part: number) => {
+    budget.learn("today", {}, 1, part);
+    let writes = 0;
+    while (budget.take("search").granted) writes++;
+    time.now += 86_400_000;
+    return writes;
+  };
+  assertEquals([taken(1), taken(0.1), taken(0.004), taken(0)], [100, 10, 0, 0]);
+});
+
+Deno.test("sync() tells a new isolate what its data center has heard, today or else yesterday", async () => {
+  const kept = new Map<string, string>();
+  const cache: EdgeCache = {
+    get: (key) => Promise.resolve(kept.get(key)),
+    set: (key, value) => Promise.resolve(void kept.set(key, value)),
+  };
+  const first = ledger(0, { search: 100 }, 0.5, 1);
+  first.time.now = 10_000;
+  first.budget.learn("today", { search: 97 }, 2, 0.5);
+  await first.budget.sync(cache);
+  const takenBy = async (now: number) => {
+    const { budget } = ledger(now, { search: 100 }, 0.5, 1);
+    await budget.sync(cache);
+    let writes = 0;
+    while (budget.take("search").granted) writes++;
+    return writes;
+  };
+  assertEquals(await takenBy(20_000), 2);
+  assertEquals(await takenBy(86_400_000 + 20_000), 50);
+  for (const heard of [5, null, { at: 1e15 }, { at: 1e15, writers: -1, part: 1 }]) {
+    kept.set("budget:0", JSON.stringify({ v: 1, parts: [], heard }));
+    assertEquals(await takenBy(20_000), 100, JSON.stringify(heard));
+  }
 });
 
 Deno.test("sync() survives whatever a cache gives", async () => {

@@ -16,8 +16,6 @@ const RESERVE = 0.02;
 const VOLATILE_RESERVE = 0.12;
 /** The share of a day's writes that may be gone at its very beginning. */
 const HEAD_START = 0.25;
-/** Views up to which a day is too young to foretell its traffic. */
-const VIEWS_TO_FORETELL = 10;
 /** The least part of a day from which its traffic is foretold. */
 const FORETELL_DAYS = 0.02;
 /** How much of a day it takes until today's views tell more than yesterday's. */
@@ -53,7 +51,7 @@ const FRESHNESS = { least: 0.12, most: 0.9 } as const;
 /** Views of a data center at which about two thirds of the writes go into freshness. */
 const VIEWS_TO_FRESHEN = 60;
 /** The end of a day is planned as if this much of it were left, so that a late rush fits. */
-const HORIZON_MIN_MS = 3_600_000;
+const HORIZON_DAYS = 1 / 24;
 /** Data centers that a busy network is taken to have until it is known. */
 const DATA_CENTERS_BUSY = 200;
 /** How much of the plan is not taken to be used where no listing tells, if there is a view for each write. */
@@ -117,8 +115,12 @@ export interface Pace {
 
 /** Writes that may be gone at a moment of the day. */
 function planned(pool: number, day: Day, now: number): number {
-  const gone = (now - day.start) / (day.end - day.start);
-  return pool * (HEAD_START + (1 - HEAD_START) * gone);
+  return pool * (HEAD_START + (1 - HEAD_START) * goneOf(day, now));
+}
+
+/** The part of a day that is gone, from 0 to 1. */
+function goneOf({ start, end }: Day, now: number): number {
+  return (now - start) / (end - start);
 }
 
 /** Writes that a listing does not show yet. */
@@ -127,8 +129,8 @@ function hidden(network: NetworkView): number {
 }
 
 /** Views a day, by what a listing showed and, as far as that is young, by what was expected. */
-function viewsADay({ start, end }: Day, { at, total }: NetworkView, expected = 0): number {
-  const gone = Math.max(FORETELL_DAYS, (at - start) / (end - start));
+function viewsADay(day: Day, { at, total }: NetworkView, expected = 0): number {
+  const gone = Math.max(FORETELL_DAYS, goneOf(day, at));
   const weight = expected > 0 ? EXPECTED_DAYS : 0;
   return (total + weight * expected) / (gone + weight);
 }
@@ -137,22 +139,18 @@ function viewsADay({ start, end }: Day, { at, total }: NetworkView, expected = 0
 function viewsToday({ today, network, before, census }: PaceInput, least = 0.5): number {
   const listed = before ? viewsADay(before.day, before.network) : 0;
   const yesterday = Math.max(listed, census?.total ?? 0);
-  return network && network.total >= VIEWS_TO_FORETELL
-    ? Math.max(viewsADay(today, network, yesterday), least * yesterday)
-    : yesterday;
+  return network ? Math.max(viewsADay(today, network, yesterday), least * yesterday) : yesterday;
 }
 
 /** Views still to come today. */
 function viewsToCome(input: PaceInput): number {
-  const { start, end } = input.today;
-  return viewsToday(input) * Math.max(HORIZON_MIN_MS, end - input.now) / (end - start);
+  return viewsToday(input) * Math.max(HORIZON_DAYS, 1 - goneOf(input.today, input.now));
 }
 
 /** The chance that nobody comes to this data center before today ends, and before tomorrow does. */
 function chanceOfNobody(input: PaceInput): { today: number; tomorrow: number } {
   const { now, today, visits, visitsBefore, totalBefore, census } = input;
-  const length = today.end - today.start;
-  const left = (today.end - now) / length;
+  const left = 1 - goneOf(today, now);
   // Visits come as by a Poisson process of unknown rate, of which half a visit in half a day is the prior.
   const known = census ? 1 + census.days : totalBefore > 0 ? 1 : 0;
   const watched = 1 - left + known + 0.5;
@@ -196,7 +194,7 @@ export function pace(input: PaceInput): Pace {
   }
   const nobody = chanceOfNobody(input);
   if (nobody.tomorrow > NOBODY_SURE) {
-    const gone = (now - today.start) / (today.end - today.start);
+    const gone = goneOf(today, now);
     // What freshness has not used by the evening may go into safety.
     const kept = isBusy(input, VIEWS_A_WRITE_KEPT) ? 1 - freshness(input) * (1 - gone) : 1;
     const ahead = used / (plan * kept);
@@ -238,7 +236,7 @@ function turn(
   const { today, network, census, since, countedAt, totalBefore } = input;
   const isKnown = census !== undefined && totalBefore > 0;
   const length = today.end - today.start;
-  const ownDay = isKnown ? totalBefore : wholeDay(input.total, (input.now - today.start) / length);
+  const ownDay = isKnown ? totalBefore : wholeDay(input.total, goneOf(today, input.now));
   const own = Math.sqrt(Math.max(1, ownDay));
   // A young day shows few of those that will come.
   const expected = census?.dataCenters ?? (isBusy(input) ? DATA_CENTERS_BUSY : 0);

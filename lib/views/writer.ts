@@ -76,7 +76,12 @@ export interface Exchange {
   /** This data center's writes today, by purpose. */
   local(day: string): Readonly<Record<string, number>>;
   /** The network's writes today, by purpose, as a listing showed them. */
-  learn(day: string, network: Readonly<Record<string, number>>, writers: number): void;
+  learn(
+    day: string,
+    network: Readonly<Record<string, number>>,
+    writers: number,
+    part: number,
+  ): void;
 }
 
 /** One isolate's way to the cache and to KV. */
@@ -284,7 +289,8 @@ export class ShardWriter {
       const view = viewNetwork(shards, clock.now(), today.start, which);
       state.network = view;
       if (which === "today") {
-        exchange?.learn(state.day, view.other, view.writers);
+        const part = viewsOf(state) / Math.max(1, view.total);
+        exchange?.learn(state.day, view.other, view.writers, part);
       }
       for (const { writer, metadata } of shards) {
         const shard = state.shards.get(writer);

@@ -28,6 +28,18 @@ export function boundKv(kv: Kv, clock: Clock): Kv {
 }
 
 /**
+ * Waits for something at most as long as for an operation of KV. An injected clock is only asked to sleep
+ * inside `waitUntil`, so that only the runtime's own bounds how long.
+ *
+ * @param clock The isolate's clock.
+ * @param work What to do.
+ * @returns What came of it.
+ */
+export function bounded<T>(clock: Clock, work: () => Promise<T>): Promise<T> {
+  return clock === systemClock ? within(clock, work) : work();
+}
+
+/**
  * What routes see of an environment. An injected clock is only asked to sleep inside `waitUntil`, so that
  * only the runtime's own bounds how long they wait.
  *

@@ -30,7 +30,7 @@ import type { Env } from "./env.ts";
 import { debugHeader, isAssetPath } from "../views/classify.ts";
 import { isOn } from "./rules.ts";
 import { type Isolate, type IsolateParts, makeIsolate } from "./isolate.ts";
-import { routeEnv } from "./bound_kv.ts";
+import { bounded, routeEnv } from "./bound_kv.ts";
 import { limitPost } from "./post_limit.ts";
 import { matchRoute } from "./router.ts";
 import { routes as ownRoutes } from "./routes.ts";
@@ -118,8 +118,11 @@ async function answer(
   if (match) {
     const bound = routeEnv(env, isolate.clock);
     const context = contextOf(isolate, request, url, bound, ctx, match.params);
+    const sync = () => isolate.budget.sync(isolate.edgeCache);
+    // What may be written depends on what this data center's other isolates have written.
+    if (request.method === "POST") await bounded(isolate.clock, sync).catch(isolate.report);
     const response = await handle(match.route, context);
-    after(isolate, ctx, () => isolate.budget.sync(isolate.edgeCache));
+    after(isolate, ctx, sync);
     flush(isolate, ctx);
     return request.method === "HEAD" ? new Response(null, response) : response;
   }
@@ -152,7 +155,11 @@ function count(
 
 /** Stores what is counted, if it is time. */
 function flush(isolate: Isolate, ctx: WaitUntil): void {
-  if (isolate.views.isFlushDue()) after(isolate, ctx, () => isolate.views.flush());
+  const { views, budget, edgeCache } = isolate;
+  // A flush hears of the network: the data center's other isolates shall know it, too.
+  if (views.isFlushDue()) {
+    after(isolate, ctx, () => views.flush().then(() => budget.sync(edgeCache)));
+  }
 }
 
 /** Does something after the response; its failure is only noted. */

@@ -74,6 +74,8 @@ function startSite(isolate: Isolate, colo: string, random: Random): Site {
   let turns = 0;
   const pattern = async (page: number, chance: number) => {
     const id = `${isolate.name}-${turns++}`;
+    // As the Worker does before it answers.
+    await budget.sync(edgeCache);
     if (chance < 0.1) {
       const said = [{ id: `${id}q`, role: "user", content: "?" }, {
         id,
@@ -89,7 +91,8 @@ function startSite(isolate: Isolate, colo: string, random: Random): Site {
   };
   return {
     visit(page, chance) {
-      views.count(new Request(`https://site.example/${page}`, { headers: HEADERS }), PAGE, ctx);
+      views.record(new Request(`https://site.example/${page}`, { headers: HEADERS }), PAGE);
+      if (views.isFlushDue()) ctx.waitUntil(views.flush().then(() => budget.sync(edgeCache)));
       isolate.run(pattern(page, chance()));
     },
   };
