@@ -289,7 +289,8 @@ export class ShardWriter {
       const view = viewNetwork(shards, clock.now(), today.start, which);
       state.network = view;
       if (which === "today") {
-        const part = viewsOf(state) / Math.max(1, view.total);
+        // At least one, so that a quiet site's only data center is all of the network, not none of it.
+        const part = (viewsOf(state) || 1) / Math.max(1, view.total);
         exchange?.learn(state.day, view.other, view.writers, part);
       }
       for (const { writer, metadata } of shards) {
