@@ -1,5 +1,5 @@
 /** Runs `wrangler pages dev` under Deno. */
-import { createServer } from "node:net";
+import { freePort } from "./_ports.ts";
 import config from "../deno.json" with { type: "json" };
 import { MemoryKv } from "../lib/kv/memory_kv.ts";
 import type { Kv, KvPutOptions } from "../lib/kv/kv.ts";
@@ -89,13 +89,4 @@ async function copyKv(url: string): Promise<Kv> {
   const kv = new MemoryKv();
   for (const [key, value, options] of shards) await kv.put(key, value, options);
   return kv;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === "string") throw new Error("No port");
-  return address.port;
 }

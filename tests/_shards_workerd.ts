@@ -1,6 +1,7 @@
 // Starts workerd processes that can be killed one by one: the shared backend, and groups of isolates of
 // the built Worker, each with a socket of its own.
 import workerd from "workerd";
+import { freePort } from "./_ports.ts";
 
 /** A process. */
 export interface Running {
@@ -13,13 +14,6 @@ export interface Running {
 const DATE = "2026-07-01";
 const SITE = `export default { fetch: () => new Response("<h1>Page</h1>", {
   headers: { "content-type": "text/html; charset=utf-8" } }) }`;
-
-function freePort(): number {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const { port } = listener.addr as Deno.NetAddr;
-  listener.close();
-  return port;
-}
 
 async function start(
   services: string,

@@ -1,11 +1,11 @@
 // Starts workerd on two Workers: one with a KV binding, and one that is the binding's backend.
 import { Buffer } from "node:buffer";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import workerd from "workerd";
 import { bundle } from "../scripts/_bundle.ts";
+import { freePort } from "./_ports.ts";
 
 /** A running workerd. */
 export interface RunningWorkerd {
@@ -122,13 +122,4 @@ async function collect(stream: ReadableStream<Uint8Array>): Promise<string> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of stream) chunks.push(chunk);
   return Buffer.concat(chunks).toString();
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === "string") throw new Error("No port");
-  return address.port;
 }

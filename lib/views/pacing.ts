@@ -56,6 +56,7 @@ const HORIZON_DAYS = 1 / 24;
 const DATA_CENTERS_BUSY = 200;
 /** How much of the plan is not taken to be used where no listing tells, if there is a view for each write. */
 const SPARE = 0.15;
+/** How much of it is taken to be used where there is no cache. */
 const VOLATILE_GUESS = 0.5;
 /** How long it takes until half of what a listing showed is forgotten, in milliseconds. */
 const FORGET_MS = 6 * 3_600_000;
